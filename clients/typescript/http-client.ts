@@ -69,7 +69,7 @@ export class HttpClient {
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
-    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, '') }
+    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/{1,16}$/, '') }
   }
 
   /**

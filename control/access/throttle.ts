@@ -55,7 +55,7 @@ export async function throttle(
  * address, which one subscriber has.
  */
 export function addressGroup(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.{0,64}$/, '')
   if (!isIPv6(plain)) return plain
   const [head = '', tail = ''] = plain.split('::')
   const left = head === '' ? [] : head.split(':')

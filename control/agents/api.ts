@@ -238,7 +238,7 @@ export const readAgentVersion = operation({
   description: 'A version never changes. The versions of a deleted agent are kept.',
   audience: 'key',
   scope: 'read',
-  params: z.object({ id: idParam('agt'), version: z.string() }),
+  params: z.object({ id: idParam('agt'), version: z.string().meta({ maxLength: 64 }) }),
   status: 200,
   result: AgentVersion,
   fails: ['not_found'],

@@ -98,7 +98,10 @@ const Tool = z.strictObject({
     .enum(['end_call', 'transfer_call', 'send_dtmf', 'opt_out', 'schedule_callback'])
     .nullable()
     .default(null),
-  speech: z.partialRecord(Language, text(500)).default({}),
+  speech: z
+    .partialRecord(Language, text(500))
+    .default({})
+    .meta({ maxProperties: VOICE_LANGUAGES.length + 1 }),
   mock: z
     .strictObject({ enabled: z.boolean(), response: text(10_000).default('') })
     .nullable()

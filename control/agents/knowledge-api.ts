@@ -11,7 +11,7 @@ import { BaseFields } from '../knowledge/api.js'
 import { findBase, updateBase } from '../knowledge/store.js'
 import { BasePath, baseView, KnowledgeBase, noBase } from '../knowledge/view.js'
 import { MAX_KNOWLEDGE_BASES, readConfig } from './config.js'
-import { agentsOfBase, recordUses } from './references.js'
+import { agentsOfBase, pageOfAgentsOfBase, recordUses } from './references.js'
 import { findAgent, updateDraft } from './store.js'
 import { changedMeanwhile } from './view.js'
 
@@ -35,25 +35,25 @@ export const listKnowledgeBaseAgents = listOperation({
   path: '/v1/knowledge-bases/:id/agents',
   tag: 'Knowledge',
   summary: 'List the agents that use a knowledge base',
-  description: 'An agent uses a base in its draft, in its published version, or in both.',
+  description: 'Newest first. An agent uses a base in its draft, in its published version, or in both.',
   audience: 'key',
   scope: 'read',
   params: BasePath,
   result: BaseAgent,
-  paged: false,
+  defaultLimit: 100,
   fails: ['not_found'],
-  run: async ({ params, actor, deps }) => {
+  run: async ({ params, actor, deps, page }) => {
     const { organizationId } = actor
     if ((await findBase(deps.db, organizationId, params.id)) === null) return noBase()
-    const rows = await agentsOfBase(deps.db, organizationId, params.id)
-    const items = rows.map(({ id, name, inDraft, inPublished, publishedVersion }) => ({
+    const rows = await pageOfAgentsOfBase(deps.db, organizationId, params.id, page)
+    const items = rows.items.map(({ id, name, inDraft, inPublished, publishedVersion }) => ({
       id,
       name,
       inDraft: inDraft === 1,
       inPublished: inPublished === 1,
       publishedVersion,
     }))
-    return { items, next: null }
+    return { items, next: rows.next }
   },
 })
 

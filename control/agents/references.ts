@@ -1,4 +1,5 @@
 import { isId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import { setConnectionUses, unknownConnections } from '../connections/store.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow } from '../db/tables/calling.js'
@@ -122,25 +123,47 @@ export async function clearUses(trx: Trx, agentId: string): Promise<void> {
   await setKnowledgeUses(trx, agentId, { draft: [], published: [] })
 }
 
-/** Returns the agents whose draft or published version uses a knowledge base, the oldest first. */
+/** An agent that uses a knowledge base. */
+export type AgentOfBase = Pick<AgentRow, 'id' | 'name' | 'publishedVersion' | 'createdAt'> &
+  Pick<KnowledgeUseRow, 'inDraft' | 'inPublished'>
+
+/** Returns a page of the agents whose draft or published version uses a knowledge base, the newest first. */
+export function pageOfAgentsOfBase(
+  db: Db,
+  organizationId: string,
+  knowledgeBaseId: string,
+  page: PageRequest,
+): Promise<Page<AgentOfBase>> {
+  return newestFirst(agentsUsing(db, organizationId, knowledgeBaseId), page, { alias: 'agents' })
+}
+
+/** Returns all agents whose draft or published version uses a knowledge base, the oldest first. */
 export function agentsOfBase(
   db: Db | Trx,
   organizationId: string,
   knowledgeBaseId: string,
-): Promise<
-  readonly (Pick<AgentRow, 'id' | 'name' | 'publishedVersion'> &
-    Pick<KnowledgeUseRow, 'inDraft' | 'inPublished'>)[]
-> {
+): Promise<readonly AgentOfBase[]> {
+  return agentsUsing(db, organizationId, knowledgeBaseId)
+    .orderBy('agents.createdAt')
+    .orderBy('agents.id')
+    .execute()
+}
+
+function agentsUsing(db: Db | Trx, organizationId: string, knowledgeBaseId: string) {
   return db
     .selectFrom('knowledgeUses as use')
     .innerJoin('agents', 'agents.id', 'use.agentId')
     .where('use.knowledgeBaseId', '=', knowledgeBaseId)
     .where('agents.organizationId', '=', organizationId)
     .where('agents.deletedAt', 'is', null)
-    .select(['agents.id', 'agents.name', 'agents.publishedVersion', 'use.inDraft', 'use.inPublished'])
-    .orderBy('agents.createdAt')
-    .orderBy('agents.id')
-    .execute()
+    .select([
+      'agents.id',
+      'agents.name',
+      'agents.publishedVersion',
+      'agents.createdAt',
+      'use.inDraft',
+      'use.inPublished',
+    ])
 }
 
 function idsOf(references: readonly Reference[], resource: Reference['resource']): readonly string[] {

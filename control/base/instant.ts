@@ -3,9 +3,14 @@ import { z } from 'zod'
 const EXTENDED = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(?:(\d{2}(?:[.,]\d{1,9})?))?(Z|[+-]\d{2}(?:\d{2})?)?$/i
 
+/** The first instant (Unix ms) of the first and of the last day of which the year has four digits in every time zone. */
+const FIRST = Date.parse('0001-01-02T00:00:00Z')
+const LAST = Date.parse('9999-12-31T00:00:00Z')
+
 /**
  * Parses an ISO 8601 date-time in extended or basic format. Returns Unix milliseconds; a time without offset is UTC.
- * Returns null for anything else, including a bare date and an impossible day.
+ * Returns null for anything else, including a bare date, an impossible day, and a time outside of the years 1 to 9999 in
+ * any time zone.
  */
 export function parseInstant(text: string): number | null {
   const match = EXTENDED.exec(text.replace(BASIC, extended))
@@ -13,7 +18,7 @@ export function parseInstant(text: string): number | null {
   const [, date, minutes, seconds = ':00', offset = 'Z'] = match
   const zone = /^[+-]\d{2}$/.test(offset) ? `${offset}:00` : offset.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
   const ms = Date.parse(`${date}T${minutes}${seconds.replace(',', '.')}${zone.toUpperCase()}`)
-  if (Number.isNaN(ms)) return null
+  if (Number.isNaN(ms) || ms < FIRST || ms >= LAST) return null
   // Date.parse turns 30 February into 2 March.
   const day = new Date(`${date}T00:00:00Z`)
   return day.toISOString().startsWith(date ?? '') ? ms : null
@@ -35,5 +40,6 @@ function extended(
 /** A date-time in a query or body, as text. `parseInstant` parses it. */
 export const Instant = z
   .string()
-  .refine((text) => parseInstant(text) !== null, 'must be an ISO 8601 date-time')
+  .max(64)
+  .refine((text) => parseInstant(text) !== null, 'must be an ISO 8601 date-time in the years 1 to 9999')
   .meta({ format: 'date-time' })

@@ -9,10 +9,13 @@ export const MALFORMED_ID = { malformedId: true } as const
 
 /** Schema of an id in a path. A malformed id results in 404 `not_found`. */
 export function idParam(prefix: IdPrefix) {
-  return z
-    .string()
-    .refine((text) => isId(prefix, text), { message: `not an id of that kind`, params: MALFORMED_ID })
-    .meta({ examples: [`${prefix}_01JZ0000000000000000000000`] })
+  return (
+    z
+      .string()
+      .refine((text) => isId(prefix, text), { message: `not an id of that kind`, params: MALFORMED_ID })
+      // A longer text is no id, which is 404 like any other that is none.
+      .meta({ maxLength: 64, examples: [`${prefix}_01JZ0000000000000000000000`] })
+  )
 }
 
 /** Formats a timestamp (Unix ms) as RFC 3339 in UTC with milliseconds. */

@@ -18,12 +18,14 @@ export const Pincode = z.string().regex(/^[1-9]\d{5}$/, 'must be a PIN code of s
 
 export const StateCode = z
   .string()
+  .max(20)
   .refine((code) => Object.hasOwn(STATES, code), 'must be the two-digit GST code of an Indian state')
   .meta({ examples: ['29'] })
 
 /** Schema of a GSTIN with a valid format, state and check character. */
 export const Gstin = z
   .string()
+  .max(40)
   .superRefine((gstin, context) => {
     const problem = gstinProblem(gstin)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })

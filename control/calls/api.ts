@@ -49,8 +49,8 @@ export const placeCall = operation({
   idempotent: 'accepted',
   body: z.strictObject({
     to: E164,
-    numberId: z.string(),
-    agentId: z.string().optional(),
+    numberId: z.string().max(64),
+    agentId: z.string().max(64).optional(),
     variables: texts(50).optional(),
     metadata: texts(20).optional(),
   }),
@@ -86,6 +86,7 @@ export const placeCall = operation({
 const CallQuery = z.strictObject({
   search: z
     .string()
+    .max(100)
     .refine((text) => searchDigits(text) !== null, `must hold at least ${SEARCH_MIN_DIGITS} digits`)
     .meta({ pattern: `^(\\D*\\d){${SEARCH_MIN_DIGITS}}` })
     .optional(),

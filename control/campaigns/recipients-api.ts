@@ -20,6 +20,9 @@ import { CampaignPath, noCampaign, Recipient, RecipientPath, recipientView } fro
 
 const MAX_CSV_BYTES = 10 * 1024 * 1024
 const MAX_BATCH = 1_000
+/** Longest name and value, and most variables of a recipient, that a request may have. Fewer are imported. */
+const MAX_TEXT = 10_000
+const MAX_FIELDS = 1_000
 /** Columns of a CSV upload that are not variables. */
 const NUMBER_COLUMNS = ['e164', 'phone']
 const EXTERNAL_ID_COLUMN = 'externalId'
@@ -70,7 +73,15 @@ const addRecipients = operation({
         z.strictObject({
           e164: z.string().max(64),
           externalId: z.string().max(1_000).optional(),
-          variables: z.record(z.string(), z.string()).optional(),
+          // Each recipient is judged on its own; these bounds only keep the work small.
+          variables: z
+            .record(z.string().max(MAX_TEXT), z.string().max(MAX_TEXT))
+            .refine(
+              (variables) => Object.keys(variables).length <= MAX_FIELDS,
+              `at most ${MAX_FIELDS} variables`,
+            )
+            .meta({ maxProperties: MAX_FIELDS })
+            .optional(),
         }),
       )
       .min(1)

@@ -43,7 +43,7 @@ const SURCHARGES = [0, 5_000, 20_000, 100_000]
 
 /** Returns the offer of a sandbox number. */
 export function sandboxOffer(index: number): Offer {
-  const zeros = /0*$/.exec(String(index))?.[0].length ?? 0
+  const zeros = /0{0,16}$/.exec(String(index))?.[0].length ?? 0
   return {
     e164: sandboxNumber(index),
     provider: SANDBOX,

@@ -128,13 +128,13 @@ const importConsents = operation({
     records: z
       .array(
         ReceivedRow({
-          purpose: z.string(),
-          kind: z.string(),
-          scope: z.string(),
-          source: z.string(),
-          evidenceRef: z.string().nullable().optional(),
-          capturedAt: z.string().optional(),
-          expiresAt: z.string().nullable().optional(),
+          purpose: z.string().max(200),
+          kind: z.string().max(200),
+          scope: z.string().max(200),
+          source: z.string().max(200),
+          evidenceRef: z.string().max(10_000).nullable().optional(),
+          capturedAt: z.string().max(200).optional(),
+          expiresAt: z.string().max(200).nullable().optional(),
         }),
       )
       .min(1)

@@ -110,7 +110,9 @@ const importDncEntries = operation({
   idempotent: 'accepted',
   body: z.strictObject({
     entries: z
-      .array(ReceivedRow({ reason: z.string().optional(), source: z.string().optional() }))
+      .array(
+        ReceivedRow({ reason: z.string().max(10_000).optional(), source: z.string().max(200).optional() }),
+      )
       .min(1)
       .max(1_000),
   }),

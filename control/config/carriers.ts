@@ -94,7 +94,8 @@ export interface CarrierSettings {
 
 /** Reads the accounts at carriers. An account without its token or trunk is a complaint. */
 export function readCarriers(given: Given, read: Read, complain: (line: string) => void): CarrierSettings {
-  const urlOf = (name: Name, fallback: string) => read(name, fallback, httpUrl)?.replace(/\/+$/, '') ?? ''
+  const urlOf = (name: Name, fallback: string) =>
+    read(name, fallback, httpUrl)?.replace(/\/{1,16}$/, '') ?? ''
   const of = (account: Name) => (name: Name, what: string) => {
     const value = given(name)
     if (value === null) complain(`${name}: set ${what}, or remove ${account}`)

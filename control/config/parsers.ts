@@ -94,7 +94,7 @@ export function httpUrl(value: string): Parsed<string> {
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (!/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
-  return valid(value.replace(/\/+$/, ''))
+  return valid(value.replace(/\/{1,16}$/, ''))
 }
 
 export function jsonObject(value: string): Parsed<Readonly<Record<string, unknown>>> {
@@ -149,7 +149,7 @@ export function socketUrl(value: string): Parsed<string> {
   if (!URL.canParse(value)) return fix
   const url = new URL(value)
   if (!/^wss?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') return fix
-  return valid(value.replace(/\/+$/, ''))
+  return valid(value.replace(/\/{1,16}$/, ''))
 }
 
 /** Parses `asha=21m00Tcm4Tl,ravi=f91b...`: names for agents and the vendor's voice ids. */

@@ -60,4 +60,4 @@ export function certificateFile(base: string): (value: string) => Parsed<readonl
   }
 }
 
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const PEM = /-----BEGIN CERTIFICATE-----[^-]{1,40000}-----END CERTIFICATE-----/g

@@ -5,7 +5,7 @@
 export function isBelow(url: string, baseUrl: string): boolean {
   const [target, base] = [new URL(url), new URL(baseUrl)]
   if (target.origin !== base.origin) return false
-  const prefix = base.pathname.replace(/\/+$/, '')
+  const prefix = base.pathname.replace(/\/{1,16}$/, '')
   const { pathname } = target
   if (pathname !== prefix && !pathname.startsWith(`${prefix}/`)) return false
   // A server may decode `%2f` and leave the prefix.

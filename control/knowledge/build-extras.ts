@@ -328,5 +328,5 @@ function paused(clock: Clock, signal: AbortSignal, ms: number): Promise<void> {
 
 /** The reason of a vendor's failure without a full stop. */
 function vendorText(error: unknown): string {
-  return errorText(error).replace(/[.\s]+$/, '')
+  return errorText(error).replace(/[.\s]{1,20}$/, '')
 }

@@ -104,5 +104,5 @@ function isPermanent(error: unknown): boolean {
 }
 
 function domainOf(from: string): string {
-  return /@([^\s>]+)>?$/.exec(from)?.[1] ?? 'localhost'
+  return /@([^\s@>]+)>?$/.exec(from)?.[1] ?? 'localhost'
 }

@@ -162,7 +162,7 @@ function numberExample(schema: JsonObject, name: string): unknown {
   if (schema.default !== undefined) return schema.default
   const at = (key: string, otherwise: number) =>
     typeof schema[key] === 'number' ? Number(schema[key]) : otherwise
-  const wanted = /rate.*paise/i.test(name)
+  const wanted = /rate.{0,100}paise/i.test(name)
     ? 500
     : /paise/i.test(name)
       ? 50_000

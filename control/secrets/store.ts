@@ -11,6 +11,9 @@ export interface SecretUser {
   readonly id: string
 }
 
+/** Users of a secret that are listed. */
+export const MAX_LISTED_USERS = 100
+
 /** Minimum length of values whose last four characters are shown. */
 const SHOWN_FROM = 12
 
@@ -94,15 +97,18 @@ export async function listSecrets(
   return newestFirst(db.selectFrom('secrets').selectAll().where('organizationId', '=', organizationId), page)
 }
 
-/** Returns the objects that use each of the secrets. */
+/** Returns the first objects that use each of the secrets, at most `MAX_LISTED_USERS` of each. */
 export async function findSecretUsers(
   db: Db | Trx,
   secretIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly SecretUser[]>> {
   const users = new Map<string, SecretUser[]>()
   if (secretIds.length === 0) return users
-  const add = (secretId: string, user: SecretUser) =>
-    users.set(secretId, [...(users.get(secretId) ?? []), user])
+  const add = (secretId: string, user: SecretUser): void => {
+    const known = users.get(secretId)
+    if (known === undefined) users.set(secretId, [user])
+    else if (known.length < MAX_LISTED_USERS) known.push(user)
+  }
   const connections = await db
     .selectFrom('connections')
     .select(['id', 'secretId'])

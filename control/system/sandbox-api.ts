@@ -26,7 +26,7 @@ export const callInToSandbox = operation({
   scope: 'write',
   environment: 'test',
   body: z.strictObject({
-    numberId: z.string(),
+    numberId: z.string().max(64),
     from: E164,
     persona: z
       .enum(PERSONA_NAMES)

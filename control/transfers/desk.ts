@@ -574,7 +574,7 @@ function targetOf(
 
 /** Returns the destination with this id, key or number. */
 function named(destinations: readonly Destination[], wanted: string): Destination | undefined {
-  const e164 = dialledToE164(wanted.replace(/^(?:sips?|tel):/, '').replace(/@.*$/, ''))
+  const e164 = dialledToE164(wanted.replace(/^(?:sips?|tel):/, '').split('@', 1)[0] ?? '')
   return destinations.find(({ row }) => row.id === wanted || row.key === wanted || row.e164 === e164)
 }
 

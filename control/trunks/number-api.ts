@@ -8,7 +8,7 @@ import { findNumber, releaseNumber } from '../numbers/store.js'
 import { approvedSenders } from '../organization/registration-store.js'
 import { apiSeriesOf, importNumber } from './import-number.js'
 import { lockOwnTrunk, noTrunk } from './manage-trunk.js'
-import { findTrunk, listTrunkNumbers } from './store.js'
+import { findTrunk, pageOfTrunkNumbers } from './store.js'
 
 const TrunkPath = z.object({ id: idParam('trk') })
 const COMMON = { tag: 'SIP trunks', audience: 'key' } as const
@@ -22,12 +22,13 @@ const listSipTrunkNumbers = listOperation({
   scope: 'read',
   params: TrunkPath,
   result: PhoneNumber,
-  paged: false,
+  defaultLimit: 100,
   fails: ['not_found'],
-  run: async ({ params, actor, deps }) => {
+  run: async ({ params, actor, deps, page }) => {
     const trunk = await findTrunk(deps.db, actor, params.id)
     if (trunk === null) return noTrunk()
-    return { items: (await listTrunkNumbers(deps.db, actor, trunk.id)).map(numberView), next: null }
+    const { items, next } = await pageOfTrunkNumbers(deps.db, actor, trunk.id, page)
+    return { items: items.map(numberView), next }
   },
 })
 

@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import type { Cidr } from '../../signalling/trunk/cidr.js'
 import type { TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
-import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import { newestFirst, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import { skipLocked } from '../db/skip-locked.js'
 import type { NumberRow } from '../db/tables/calling.js'
@@ -249,6 +249,33 @@ export async function storeProbe(
     .returningAll()
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Returns a page of the numbers of a trunk in their order, without released ones. */
+export async function pageOfTrunkNumbers(
+  db: Db,
+  owner: Owner,
+  trunkId: string,
+  page: PageRequest,
+): Promise<Page<NumberRow>> {
+  const { after } = page
+  const rows = await db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('sipTrunkId', '=', trunkId)
+    .where('releasedAt', 'is', null)
+    .$if(after !== null, (query) => query.where('e164', '>', String(after?.key)))
+    .orderBy('e164')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    ({ e164, id }) => ({ key: e164, id }),
+    (row) => row,
+  )
 }
 
 /** Returns the numbers of a trunk, without released ones. */

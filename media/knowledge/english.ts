@@ -132,7 +132,7 @@ function singular(word: string): string {
   if (word.endsWith('sses')) return word.slice(0, -2)
   if (/ie[ds]$/.test(word)) return word.slice(0, word.length > 4 ? -2 : -1)
   if (/[us]s$/.test(word)) return word
-  return /[aeiouy].+s$/.test(word) ? word.slice(0, -1) : word
+  return /[aeiouy].{1,60}s$/.test(word) ? word.slice(0, -1) : word
 }
 
 function withoutInflection(word: string, first: number): string {

@@ -20,7 +20,7 @@ export function modelText(documentName: string, { heading, text }: Passage): str
  */
 const MAX_LENGTH = 800
 /** Ends of sentences in Latin and Indian scripts, and ends of lines. */
-const SENTENCE_END = /(?<=[.?!।॥][\s"')\]]{0,8})\s+|\n+/u
+const SENTENCE_END = /(?<=[.?!।॥][\s"')\]]{0,8})\s{1,40}|\n{1,40}/u
 
 /** Cuts a document into passages: at headings, then between paragraphs, then between sentences. */
 export function passagesOf(blocks: readonly TextBlock[]): Passage[] {

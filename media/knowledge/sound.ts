@@ -80,14 +80,14 @@ export function soundOf(word: string): string | null {
   // Doubled sounds, h (a sign of aspiration for most writers) and a final vowel are not heard.
   const plain = letters
     .replace(/(?<=.)h/g, '')
-    .replace(/(.)\1+/g, '$1')
+    .replace(/(.)\1{1,60}/g, '$1')
     .replace(/(?<=.)m(?=[ptk])/g, 'n')
-  const skeleton = plain.replace(/(?<=.)[aiu]/g, '').replace(/(.)\1+/g, '$1')
+  const skeleton = plain.replace(/(?<=.)[aiu]/g, '').replace(/(.)\1{1,60}/g, '$1')
   const consonants = skeleton.replace(/[aiu]/g, '').length
   if (consonants >= SKELETON) return skeleton
   const short = plain
     .replace(/(?<=.)a/g, '')
-    .replace(/(.)\1+/g, '$1')
+    .replace(/(.)\1{1,60}/g, '$1')
     .replace(/(?<=..)[iu]$/, '')
   return short.length < 2 ? null : short
 }

@@ -27,8 +27,8 @@ export function parseInfoDtmf(contentType: string, body: string): InfoDigit | 'b
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/dtmf') return key(body.trim(), USUAL_MS)
   if (type !== 'application/dtmf-relay') return null
-  const signal = /^\s*Signal\s*=\s*(\S+)/im.exec(body)?.[1] ?? ''
-  const duration = Number(/^\s*Duration\s*=\s*(\d{1,6})\s*$/im.exec(body)?.[1] ?? USUAL_MS)
+  const signal = /^[ \t]*Signal[ \t]*=[ \t]*(\S+)/im.exec(body)?.[1] ?? ''
+  const duration = Number(/^[ \t]*Duration[ \t]*=[ \t]*(\d{1,6})[ \t]*$/im.exec(body)?.[1] ?? USUAL_MS)
   return key(signal, duration)
 }
 

@@ -21,7 +21,7 @@ const SECRET_LINES =
   /^([ \t]*a=[ \t]*(?:crypto[ \t]*:[^\r\n]*?inline:|ice-pwd[ \t]*:|key-mgmt[ \t]*:))[^\r\n]*|^([ \t]*k=)[^\r\n]*/gim
 
 /** Digits may be a PIN. */
-const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim
+const KEYS = /^([ \t]*Signal[ \t]*=)[^\r\n]*/gim
 
 /** Returns the message without its secrets. */
 export function maskSecrets(message: TracedMessage): TracedMessage {

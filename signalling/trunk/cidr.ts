@@ -79,7 +79,7 @@ function addressValue(address: string): bigint | null {
     case 6: {
       if (address.includes('%')) return null
       // A dotted tail stands for the last two groups.
-      const plain = address.replace(/(\d+\.\d+\.\d+\.\d+)$/, (tail) => {
+      const plain = address.replace(/(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})$/, (tail) => {
         const value = dottedValue(tail)
         return `${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
       })

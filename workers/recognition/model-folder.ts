@@ -33,9 +33,9 @@ const STREAMING = /streaming|chunk|online/i
 const LAYOUTS: readonly Layout[] = [
   ...[true, false].map((streaming): Layout => {
     const parts = {
-      encoder: /encoder.*\.onnx$/,
-      decoder: /decoder.*\.onnx$/,
-      joiner: /joiner.*\.onnx$/,
+      encoder: /encoder.{0,200}\.onnx$/,
+      decoder: /decoder.{0,200}\.onnx$/,
+      joiner: /joiner.{0,200}\.onnx$/,
       tokens: TOKENS,
     }
     return {
@@ -52,10 +52,10 @@ const LAYOUTS: readonly Layout[] = [
   {
     kind: 'Moonshine',
     parts: {
-      preprocessor: /preprocess.*\.onnx$/,
-      encoder: /encode.*\.onnx$/,
-      uncachedDecoder: /uncached_decode.*\.onnx$/,
-      cachedDecoder: /(^|[^n])cached_decode.*\.onnx$/,
+      preprocessor: /preprocess.{0,200}\.onnx$/,
+      encoder: /encode.{0,200}\.onnx$/,
+      uncachedDecoder: /uncached_decode.{0,200}\.onnx$/,
+      cachedDecoder: /(^|[^n])cached_decode.{0,200}\.onnx$/,
       tokens: TOKENS,
     },
     streaming: false,
@@ -71,7 +71,7 @@ const LAYOUTS: readonly Layout[] = [
   },
   {
     kind: 'Whisper',
-    parts: { encoder: /encoder.*\.onnx$/, decoder: /decoder.*\.onnx$/, tokens: TOKENS },
+    parts: { encoder: /encoder.{0,200}\.onnx$/, decoder: /decoder.{0,200}\.onnx$/, tokens: TOKENS },
     folder: /whisper|^(tiny|base|small|medium|large|turbo|distil)/i,
     streaming: false,
     config: (part) => ({
@@ -94,10 +94,12 @@ function ctc(
   streaming: boolean,
   config: (model: string) => Readonly<Record<string, unknown>>,
 ): Layout {
-  const folder = streaming ? new RegExp(`(?=.*(${STREAMING.source}))(?=.*(${name.source}))`, 'i') : name
+  const folder = streaming
+    ? new RegExp(`(?=.*(${STREAMING.source}))(?=.*(${name.source}))`, 'i')
+    : name
   return {
     kind,
-    parts: { model: /model.*\.onnx$/, tokens: TOKENS },
+    parts: { model: /model.{0,200}\.onnx$/, tokens: TOKENS },
     folder,
     streaming,
     config: (part) => ({ ...config(part('model')), tokens: part('tokens') }),

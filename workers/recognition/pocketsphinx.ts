@@ -79,5 +79,5 @@ async function recognise(audio: Buffer, model: string): Promise<string> {
 
 /** Reads a line of results: `words (utterance -1234)`. */
 export function textOf(line: string): string {
-  return line.replace(/\s*\(utterance -?\d+\)\s*$/, '').trim()
+  return line.replace(/\(utterance -?\d{1,20}\)\s{0,9}$/, '').trim()
 }

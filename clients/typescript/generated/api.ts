@@ -108,6 +108,7 @@ import type {
   ListInvitationsQuery,
   ListInvoicesAsStaffQuery,
   ListInvoicesQuery,
+  ListKnowledgeBaseAgentsQuery,
   ListKnowledgeBasesQuery,
   ListKnowledgeBuildsQuery,
   ListKnowledgeDocumentsQuery,
@@ -123,6 +124,7 @@ import type {
   ListSecurityEventsQuery,
   ListSenderIdsQuery,
   ListSipAccessRequestsQuery,
+  ListSipTrunkNumbersQuery,
   ListSipTrunksQuery,
   ListStaffSecurityEventsQuery,
   ListTransferDestinationsQuery,
@@ -584,7 +586,7 @@ export class Api extends HttpClient {
   }
 
   /** List the numbers of a SIP trunk. Released numbers are not included. Needs the scope `read`. */
-  listSipTrunkNumbers(input: { readonly id: string }, options: RequestOptions = {}): Promise<Page<Number>> {
+  listSipTrunkNumbers(input: { readonly id: string; readonly query?: ListSipTrunkNumbersQuery | undefined }, options: RequestOptions = {}): Promise<Page<Number>> {
     return this.send({ method: 'GET', path: '/v1/sip-trunks/{id}/numbers', reply: 'list' }, input, options)
   }
 
@@ -1123,8 +1125,8 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/search', reply: 'list' }, input, options)
   }
 
-  /** List the agents that use a knowledge base. An agent uses a base in its draft, in its published version, or in both. Needs the scope `read`. */
-  listKnowledgeBaseAgents(input: { readonly id: string }, options: RequestOptions = {}): Promise<Page<KnowledgeBaseAgents>> {
+  /** List the agents that use a knowledge base. Newest first. An agent uses a base in its draft, in its published version, or in both. Needs the scope `read`. */
+  listKnowledgeBaseAgents(input: { readonly id: string; readonly query?: ListKnowledgeBaseAgentsQuery | undefined }, options: RequestOptions = {}): Promise<Page<KnowledgeBaseAgents>> {
     return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/agents', reply: 'list' }, input, options)
   }
 

@@ -3847,6 +3847,12 @@ export type TestSipTrunkBody = {
   readonly method?: "options" | "register" | undefined
 }
 
+/** Query of `listSipTrunkNumbers`. */
+export type ListSipTrunkNumbersQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
 /** Body of `importSipTrunkNumbers`. */
 export type ImportSipTrunkNumbersBody = {
   readonly e164s: readonly (string)[]
@@ -4299,6 +4305,12 @@ export type ListKnowledgeBuildsQuery = {
 export type SearchKnowledgeBaseQuery = {
   readonly query: string
   readonly limit?: number | undefined
+}
+
+/** Query of `listKnowledgeBaseAgents`. */
+export type ListKnowledgeBaseAgentsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 /** Query of `readWalletUsage`. */

@@ -29,12 +29,12 @@ const TALK_FIELDS = ['agentId', 'version', 'numberId', 'variables'] as const
 const Body = z
   .strictObject({
     purpose: z.enum(['talk', 'listen', 'takeover']),
-    agentId: z.string().optional().meta({ description: 'Whom to talk to. Required to talk.' }),
+    agentId: z.string().max(64).optional().meta({ description: 'Whom to talk to. Required to talk.' }),
     version: z
       .union([z.literal('draft'), z.int().min(1).max(999_999_999)])
       .optional()
       .meta({ description: 'To talk. The default is the published version.' }),
-    numberId: z.string().optional().meta({
+    numberId: z.string().max(64).optional().meta({
       description:
         'The number to which a talk counts. The default is a number that the agent answers, or else any number of the environment.',
     }),
@@ -43,8 +43,12 @@ const Body = z
       .refine((value) => Object.keys(value).length <= MAX_VARIABLES, `at most ${MAX_VARIABLES}`)
       .refine((value) => JSON.stringify(value).length <= 4_000, 'at most 4,000 characters in all')
       .optional()
-      .meta({ description: 'To talk. The default is none.' }),
-    callId: z.string().optional().meta({ description: 'The running call. Required to listen or take over.' }),
+      .meta({ description: 'To talk. The default is none.', maxProperties: MAX_VARIABLES }),
+    callId: z
+      .string()
+      .max(64)
+      .optional()
+      .meta({ description: 'The running call. Required to listen or take over.' }),
   })
   .superRefine((body, context) => {
     const talks = body.purpose === 'talk'

@@ -22,7 +22,7 @@ function composed({ source }: RegExp): RegExp {
 
 /** People say this too, as a question or with a place. The following words decide. */
 const LEAVE =
-  /(?<!\b(?:want|like|wish|need|love) to )(?<!\b(?:can|may|shall|could|should) (?:i|we) )\b(?:leave|drop) (?:me |us )?(?:a|your) (?:brief |short |detailed )?(?:message|name|voicemail)\b(.*)$/
+  /(?<!\b(?:want|like|wish|need|love) to )(?<!\b(?:can|may|shall|could|should) (?:i|we) )\b(?:leave|drop) (?:me |us )?(?:a|your) (?:brief |short |detailed )?(?:message|name|voicemail)\b/
 const ELSEWHERE = /^ .{0,20}\b(whatsapp|sms|text|inbox|telegram|mail|her|him|them)\b/
 /** Words that must follow when more may still arrive. */
 const MIN_FOLLOWING = 3
@@ -36,7 +36,9 @@ export function classifyGreeting(text: string, complete = true): GreetingKind | 
     .replace(/[.,!?;:।"“”]/g, ' ')
     .replace(/\s+/g, ' ')
   for (const [kind, phrases] of PHRASES) if (phrases.test(plain)) return kind
-  const after = LEAVE.exec(plain)?.[1]
-  if (after === undefined || ELSEWHERE.test(after)) return null
+  const leave = LEAVE.exec(plain)
+  if (leave === null) return null
+  const after = plain.slice(leave.index + leave[0].length)
+  if (ELSEWHERE.test(after)) return null
   return complete || after.trim().split(' ').length >= MIN_FOLLOWING ? 'voicemail' : null
 }

@@ -22,7 +22,7 @@ const ASKS_FOR_MORE = anyPattern(({ asksForMore }) => asksForMore)
 const TIME_OR_AMOUNT = anyPattern(({ timeOrAmount }) => timeOrAmount, 'i')
 /** The length of a number that a question states: "your 10-digit number". */
 const STATED_LENGTH = new RegExp(
-  `(?<!\\d)(\\d{1,2})[\\s-]*(?:${anyPattern(({ numbers }) => numbers.digit).source})`,
+  `(?<!\\d)(\\d{1,2})[\\s-]{0,4}(?:${anyPattern(({ numbers }) => numbers.digit).source})`,
   'i',
 )
 const OTHER_NUMBER = anyPattern(({ numbers }) => numbers.other, 'i')
@@ -79,7 +79,7 @@ export function openness(text: string, language: string | null = null, asked = '
   return ASKS_FOR_MORE.test(
     trimmed
       .toLowerCase()
-      .replace(/[.।\s]+$/, '')
+      .replace(/[.।\s]{1,40}$/, '')
       .replaceAll('’', "'"),
   )
     ? 'open'
@@ -155,7 +155,7 @@ function inNumber(text: string, words: readonly string[], language: string | nul
 
 /** Returns whether an address is unfinished: "anita at", "a dot rao at gmail". */
 function inAddress(text: string, words: readonly string[]): boolean {
-  if (/@[\w-]*\.?$/.test(text)) return true
+  if (/@[\w-]{0,63}\.?$/.test(text)) return true
   const last = words.at(-1) ?? ''
   const tail = words.slice(-ADDRESS_WORDS)
   if (!EMAIL_CONTINUES.has(last)) return false

@@ -224,7 +224,7 @@ const MAX_REPETITIONS = 60
 /** Returns whether each repetition of a pattern has a maximum of at most `MAX_REPETITIONS`. */
 export function isBounded(pattern: string): boolean {
   // Signs behind a backslash or within a class are text.
-  const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]*\]/gu, 'x')
+  const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]{0,500}\]/gu, 'x')
   const mosts = plain.match(/(?<=[{,])[^{},]*(?=\})/g) ?? []
   return !/[*+]/.test(plain) && mosts.every((most) => most !== '' && Number(most) <= MAX_REPETITIONS)
 }

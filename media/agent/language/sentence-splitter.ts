@@ -102,7 +102,7 @@ function closingEnd(text: string, from: number): number {
 }
 
 function endsSentence(text: string, dot: number): boolean {
-  const word = /\S*$/.exec(text.slice(0, dot))?.[0] ?? ''
+  const word = /\S{0,40}$/.exec(text.slice(0, dot))?.[0] ?? ''
   const bare = word.replace(/^["'“‘([]+/, '').toLowerCase()
   if (ABBREVIATIONS.has(bare)) return false
   // Initials ("A. K. Sharma") and the number of a list item do not end a sentence.

@@ -1,18 +1,18 @@
 const CODE_FENCE = /```[^\n]*\n?/g
-const IMAGE_OR_LINK = /!?\[([^\]]*)\]\([^)]*\)/g
+const IMAGE_OR_LINK = /!?\[([^[\]]*)\]\([^()]*\)/g
 const BARE_URL = /\bhttps?:\/\/\S+/gi
 /** HTML and SSML tags that models write. Other words in angle brackets are text. */
 const TAG =
   /<\/?(?:a|b|br|break|code|div|em|emphasis|h[1-6]|i|li|ol|p|phoneme|pre|prosody|s|say-as|span|speak|strong|sub|u|ul|voice)(?:\s[^<>]*)?\/?>/gi
 const HEADING = /^\s{0,3}#{1,6}\s+/gm
 const QUOTE = /^\s{0,3}>\s?/gm
-const BULLET = /^\s*[-*+•]\s+/gm
-const RULE = /^\s*([-*_]\s*){3,}$/gm
+const BULLET = /^[ \t]*[-*+•]\s+/gm
+const RULE = /^[ \t]*(?:[-*_][ \t]*){3,}$/gm
 const EMPHASIS = /(\*\*|__|~~|\*|`)/g
-const UNDERSCORES = /(^|\s)_+|_+(?=\s|[.,;:!?]|$)/g
-const TABLE_BAR = /\s*\|\s*/g
+const UNDERSCORES = /(^|\s)_{1,40}|_{1,40}(?=\s|[.,;:!?]|$)/g
+const TABLE_BAR = /\|/g
 /** Our own note in the context, in case a model copies it. */
-const NOTE = /\[interrupted[^\]]*\]/gi
+const NOTE = /\[interrupted[^[\]]*\]/gi
 /** Emoji with joiners, variation selectors and skin tones. Digits, # and * also have the Emoji property. */
 const EMOJI =
   /[\p{Extended_Pictographic}\u{1F1E6}-\u{1F1FF}\u{1F3FB}-\u{1F3FF}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gu

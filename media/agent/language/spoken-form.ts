@@ -2,20 +2,20 @@ import { type LanguageData, languageData } from './language-data.js'
 
 type SpokenWords = LanguageData['spokenForm']
 
-const EMAIL = /[A-Za-z0-9](?:[\w.+-]*[A-Za-z0-9])?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/g
-const DOMAIN = /\b(?:www\.)?[A-Za-z0-9-]+\.(?:com|in|org|net|co\.in|gov\.in|io)\b(?:\/[\w/-]*)?/g
+const EMAIL = /[A-Za-z0-9](?:[\w.+-]{0,62}[A-Za-z0-9])?@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g
+const DOMAIN = /\b(?:www\.)?[A-Za-z0-9-]{1,63}\.(?:com|in|org|net|co\.in|gov\.in|io)\b(?:\/[\w/-]*)?/g
 const MONEY =
-  /(?:₹|\bRs\.?|\bINR)\s?(\d[\d,]*)(?:\.(\d{1,2}))?(?:\/-)?|\b(\d[\d,]*)(?:\.(\d{1,2}))?\s?(?:\/-|rupees\b|रुपये|रुपए)/gi
+  /(?:₹|\bRs\.?|\bINR)\s?(\d[\d,]{0,30})(?:\.(\d{1,2}))?(?:\/-)?|\b(\d[\d,]{0,30})(?:\.(\d{1,2}))?\s?(?:\/-|rupees\b|रुपये|रुपए)/gi
 const ISO_DATE = /\b(\d{4})-(\d{2})-(\d{2})\b/g
 /** Day first, as usual in India. */
 const DATE = /\b(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b/g
-const PHONE = /(?<![\d.,])(?:\+|00)?(?:\d[ -]?){9,14}\d(?![\d.,]*\d)/g
+const PHONE = /(?<![\d.,])(?:\+|00)?(?:\d[ -]?){9,14}\d(?![\d.,]{0,30}\d)/g
 /**
  * Digits that are an identifier, not an amount: after a word that announces one, or too long to be counted.
  */
 const NAMED_DIGITS =
-  /\b(OTP|PIN|PNR|code|number|no\.|account|a\/c|id|reference|ticket|order|pincode)((?:\s+(?:is|:|no\.|number))*:?\s+#?)(\d{4,})\b/gi
-const LONG_DIGITS = /(?<![\d.,])\d{7,}(?![\d.,]*\d)/g
+  /\b(OTP|PIN|PNR|code|number|no\.|account|a\/c|id|reference|ticket|order|pincode)((?:\s{1,4}(?:is|:|no\.|number)){0,3}:?\s{1,4}#?)(\d{4,40})\b/gi
+const LONG_DIGITS = /(?<![\d.,])\d{7,40}(?![\d.,]{0,30}\d)/g
 const GROUPED = /\b\d{1,3}(?:,\d{2,3})+\b/g
 const PERCENT = /(\d)\s?%/g
 

@@ -10,7 +10,7 @@ import type { ConversationEvent } from '../conversation-events.js'
 const FIRST = 0xe000
 const MARKS = 6000
 const CLOSE = '\uf8ff'
-const MARKED = /([\ue000-\uf7ff])([^\uf8ff]*)\uf8ff/g
+const MARKED = /([\ue000-\uf7ff])([^\ue000-\uf8ff]*)\uf8ff/g
 
 /** Replaces words in a transcript that were never transcribed. */
 export const UNTRANSCRIBED = '[…]'

@@ -58,7 +58,7 @@ const IST_OFFSET = '+05:30'
 export const DESTINATION_ARGUMENTS: readonly string[] = ['destinationId', 'destination_id', 'destination']
 
 /** `2026-11-21T15:30`, with optional seconds. Without an offset it is Indian time. */
-const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?$/
+const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?(?:\.\d{1,9})?\s{0,4}(Z|[+-]\d{2}:?\d{2})?$/
 
 /**
  * Parses a model's arguments. Authors of agents name the parameters of a preset, so all usual names are

@@ -53,7 +53,7 @@ const TYPE: Readonly<Record<Parameter['type'], string>> = {
   boolean: 'true or false',
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** Returns null if the value does not have the type. Models often write numbers and flags as text. */
 function convert(raw: unknown, type: Parameter['type']): Value | null {

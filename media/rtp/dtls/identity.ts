@@ -64,7 +64,7 @@ export function createDtlsIdentity(wallMs: number): DtlsIdentity {
 
 export function fingerprintOf(certificate: Uint8Array, hash: Fingerprint['hash']): Fingerprint {
   const hex = createHash(hash.replace('-', '')).update(certificate).digest('hex').toUpperCase()
-  return { hash, digest: hex.replace(/(?<=..)(?=(..)+$)/g, ':') }
+  return { hash, digest: (hex.match(/../g) ?? []).join(':') }
 }
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {

@@ -242,7 +242,7 @@ function factsOf(
   const prompt = systemPrompt(messages)
   const hindi = language === 'hi'
   // "You are Asha, the receptionist of Sunrise Dental Clinic."
-  const agent = /\b(?:you are|your name is|i am|this is)\s+(?!an?\b|the\b)(\p{Lu}[\p{L}'-]+)/iu.exec(
+  const agent = /\b(?:you are|your name is|i am|this is)\s{1,4}(?!an?\b|the\b)(\p{Lu}[\p{L}'-]{1,60})/iu.exec(
     prompt,
   )?.[1]
   const named = agent !== undefined && /^\p{Lu}/u.test(agent) ? agent : undefined
@@ -286,7 +286,7 @@ function usageOf(request: GenerateRequest, reply: Reply): { promptTokens: number
 
 /** Words with the preceding blanks, as models stream them. */
 function tokensOf(text: string): readonly string[] {
-  return text.match(/\s*\S+/gu) ?? []
+  return text.match(/\s{0,40}\S+/gu) ?? []
 }
 
 function finish(request: GenerateRequest, reply: Reply, events: GenerateEvents, live: () => boolean): void {

@@ -177,4 +177,5 @@ export const ACKNOWLEDGEMENT: Readonly<Record<ReplyLanguage, string>> = { en: 'S
 export const ASKED_ANYTHING_ELSE = /anything else|और कुछ मदद/u
 export const OFFERED_BOOKING = /book|which of them|बुक|कौन सा ठीक/iu
 /** Opening lines after which "yes" asks for the purpose of the call. */
-export const ASKED_FOR_CALLER = /am i speaking|is this a good time|have a (minute|moment)|क्या मैं .* से बात/iu
+export const ASKED_FOR_CALLER =
+  /am i speaking|is this a good time|have a (minute|moment)|क्या मैं .{0,60} से बात/iu

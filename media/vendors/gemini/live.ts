@@ -192,7 +192,9 @@ class LiveStream implements SpeechToSpeechStream {
     const spoken = this.#spoken.get(item)
     if (spoken === undefined) return
     const part = Math.min(1, (audioMs * SOUND_RATE) / 1000 / Math.max(1, spoken.samples))
-    const heard = spoken.words.slice(0, Math.floor(spoken.words.length * part)).replace(/\s*\S*$/, '')
+    const heard = spoken.words
+      .slice(0, Math.floor(spoken.words.length * part))
+      .replace(/\s{0,4}\S{0,60}$/, '')
     this.#note(`you were interrupted; of your last words the caller heard only: "${heard}"`)
   }
 

@@ -64,7 +64,7 @@ export function openEmbedder(
 ): Embedder {
   const { baseUrl, apiKey, model, dimensions, questionPrefix, passagePrefix, deadlineMs } = settings
   return {
-    id: [model, dimensions ?? '', passagePrefix].join('/').replace(/\/+$/, ''),
+    id: [model, dimensions ?? '', passagePrefix].join('/').replace(/\/{1,16}$/, ''),
     deadlineMs,
     async embed(kind, texts, signal) {
       const prefix = kind === 'question' ? questionPrefix : passagePrefix

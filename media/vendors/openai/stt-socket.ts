@@ -84,7 +84,7 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
       detectsLanguage: understood.length > 1 && this.#server.namesLanguage,
     }
     const query = new URLSearchParams(this.#server.query)
-    const base = settings.baseUrl.replace(/^http/, 'ws').replace(/\/+$/, '')
+    const base = settings.baseUrl.replace(/^http/, 'ws').replace(/\/{1,16}$/, '')
     this.url = `${base}/realtime${query.size === 0 ? '' : `?${query}`}`
     this.headers = settings.apiKey === null ? {} : { authorization: `Bearer ${settings.apiKey}` }
   }

@@ -304,5 +304,5 @@ function pause({ clock, signal }: VendorRequest, ms: number): Promise<void> {
 
 /** Joins base URL and path with exactly one slash. */
 export function joinUrl(baseUrl: string, path: string): string {
-  return `${baseUrl.replace(/\/+$/, '')}/${path}`
+  return `${baseUrl.replace(/\/{1,16}$/, '')}/${path}`
 }

@@ -180,7 +180,7 @@ export function parseVia(value: string): Via | null {
     transport = (match[1] ?? '').toUpperCase()
     sentBy = (match[2] ?? '').trim()
   }
-  const hostPort = parseHostPort(sentBy.includes(' ') ? sentBy.replace(/\s*:\s*/, ':') : sentBy)
+  const hostPort = parseHostPort(sentBy.includes(' ') ? sentBy.replace(/\s{0,9}:\s{0,9}/, ':') : sentBy)
   if (hostPort === null) return null
   const params = semicolon < 0 ? '' : value.slice(semicolon)
   if (!isParams(params)) return null

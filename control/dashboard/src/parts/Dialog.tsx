@@ -78,7 +78,7 @@ function useRefused(
   useEffect(() => {
     const marked: { readonly input: Element; readonly described: string | null }[] = []
     const found = fieldsOf(error).flatMap(({ path, reason }, index): Place[] => {
-      const name = /[^.[\]]+$/.exec(path)?.[0] ?? ''
+      const name = /[^.[\]]{1,200}$/.exec(path)?.[0] ?? ''
       const input = form.current?.querySelector(`[name="${CSS.escape(name)}"]`)
       const at = input?.closest('.mantine-InputWrapper-root')
       if (input == null || at == null) return []

@@ -159,7 +159,16 @@ function Users({ id }: { readonly id: string }) {
   const [chosen, setChosen] = useState<readonly string[] | null>(null)
   const used = useQuery({
     queryKey: key('knowledge', id, 'agents'),
-    queryFn: () => api.listKnowledgeBaseAgents({ id }),
+    queryFn: async () => {
+      const items: Awaited<ReturnType<typeof api.listKnowledgeBaseAgents>>['items'][number][] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page: Awaited<ReturnType<typeof api.listKnowledgeBaseAgents>> =
+          await api.listKnowledgeBaseAgents(cursor === undefined ? { id } : { id, query: { cursor } })
+        items.push(...page.items)
+        cursor = page.cursor
+      }
+      return { items }
+    },
   })
   const save = useAction(
     () => api.updateKnowledgeBase({ id, body: { agentIds: chosen ?? [] } as { agentIds: string[] } }),

@@ -162,7 +162,9 @@ function Numbers({ trunk: { id } }: { readonly trunk: TrunkView }) {
   const t = useTranslations('trunks')
   const { api, canManage } = useSession()
   const [adding, setAdding] = useState(false)
-  const numbers = useList(['trunk', id, 'numbers'], () => api.listSipTrunkNumbers({ id }))
+  const numbers = useList(['trunk', id, 'numbers'], (cursor) =>
+    api.listSipTrunkNumbers({ id, query: { cursor } }),
+  )
   const remove = useAction((numberId: string) => api.removeSipTrunkNumber({ id, numberId }))
   return (
     <Card withBorder>

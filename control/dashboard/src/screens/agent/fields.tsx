@@ -43,7 +43,7 @@ export function useFieldName(): (path: string, ending?: '_hint') => string | und
   return (path, ending) => {
     const plain = path
       .replace(/^callSettings\./, '')
-      .replace(/\[[^\]]*\]/g, '')
+      .replace(/\[[^[\]]*\]/g, '')
       .replace(/\.text$/, '')
       .replaceAll('.', '_')
     // The keys of the texts are only known here.
