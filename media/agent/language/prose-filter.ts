@@ -31,7 +31,7 @@ const BARE_FINAL = 'assistantfinal'
 const RECIPIENT = /\bto=([\w.-]+)/
 const NAMED = /^[\w:-]+(?:\s+name)?=\s*"?([\w.-]+)/
 
-const ROLE = /^\s*(?:assistant|model|ai|user|human|system|tool|ipython|developer)?\s*$/i
+const ROLE = /^\s{0,40}(?:assistant|model|ai|user|human|system|tool|ipython|developer)?\s{0,40}$/i
 
 type Mode = 'prose' | 'thought' | 'call' | 'role' | 'channel' | 'over'
 
