@@ -27,6 +27,7 @@ import { measureGate } from './control/gate.js'
 import { measureStreams } from './control/live-streams.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
+import { measureStopByInput } from './control/stop-by-input.js'
 import { measureLedgerPage, measureWallet } from './control/wallet.js'
 import { measureWebhooks } from './control/webhooks.js'
 import { KNOWLEDGE_BUILD_IDS, measureKnowledgeBuild } from './knowledge/build-beside-calls.js'
@@ -127,6 +128,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
   { ids: ['A_csv', 'A_csv@postgres'], measure: atOnce(measureCsv) },
+  { ids: ['Stop_by_input'], measure: atOnce(measureStopByInput) },
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
   { ids: ['A_ledger', 'A_ledger@postgres'], measure: quietly(measureLedgerPage) },
