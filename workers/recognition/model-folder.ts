@@ -94,9 +94,7 @@ function ctc(
   streaming: boolean,
   config: (model: string) => Readonly<Record<string, unknown>>,
 ): Layout {
-  const folder = streaming
-    ? new RegExp(`(?=.*(${STREAMING.source}))(?=.*(${name.source}))`, 'i')
-    : name
+  const folder = streaming ? new RegExp(`(?=.*(${STREAMING.source}))(?=.*(${name.source}))`, 'i') : name
   return {
     kind,
     parts: { model: /model.{0,200}\.onnx$/, tokens: TOKENS },
