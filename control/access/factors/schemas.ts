@@ -9,38 +9,46 @@ const Base64Url = z
   .max(16_384)
   .regex(/^[\w-]+={0,2}$/, 'must be base64url')
 
+/** Most fields of an object to which browsers may add some. */
+const MAX_FIELDS = 50
+
+function fewFields<T extends z.ZodRawShape>(shape: T) {
+  return z
+    .looseObject(shape)
+    .refine((value) => Object.keys(value).length <= MAX_FIELDS, `at most ${MAX_FIELDS} fields`)
+    .meta({ maxProperties: MAX_FIELDS })
+}
+
 const credential = {
   id: Base64Url,
   rawId: Base64Url,
   type: z.literal('public-key'),
   authenticatorAttachment: z.string().max(40).nullish(),
-  clientExtensionResults: z.looseObject({}),
+  clientExtensionResults: fewFields({}),
 }
 
 /** `PublicKeyCredential.toJSON()` of a new passkey (WebAuthn, section 5.1). Browsers may add fields, which are ignored. */
-export const Attestation = z
-  .looseObject({
-    ...credential,
-    response: z.looseObject({
-      clientDataJSON: Base64Url,
-      attestationObject: Base64Url,
-      transports: z.array(z.string().max(40)).max(10).optional(),
-    }),
-  })
+export const Attestation = fewFields({
+  ...credential,
+  response: fewFields({
+    clientDataJSON: Base64Url,
+    attestationObject: Base64Url,
+    transports: z.array(z.string().max(40)).max(10).optional(),
+  }),
+})
   .transform((value) => value as unknown as RegistrationResponseJSON)
   .meta({ description: 'PublicKeyCredential.toJSON() of the new passkey.' })
 
 /** `PublicKeyCredential.toJSON()` of a used passkey. Browsers may add fields, which are ignored. */
-export const Assertion = z
-  .looseObject({
-    ...credential,
-    response: z.looseObject({
-      clientDataJSON: Base64Url,
-      authenticatorData: Base64Url,
-      signature: Base64Url,
-      userHandle: Base64Url.nullish(),
-    }),
-  })
+export const Assertion = fewFields({
+  ...credential,
+  response: fewFields({
+    clientDataJSON: Base64Url,
+    authenticatorData: Base64Url,
+    signature: Base64Url,
+    userHandle: Base64Url.nullish(),
+  }),
+})
   .transform((value) => value as unknown as AuthenticationResponseJSON)
   .meta({ description: 'PublicKeyCredential.toJSON() of the used passkey.' })
 
