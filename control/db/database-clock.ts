@@ -1,22 +1,27 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
+import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import type { OpenDatabase } from './database.js'
 
 /**
- * A clock whose `wall` is the time of the database, so that processes on several machines agree on leases.
+ * A clock whose `wall` is the time of the database, so that processes on several machines agree on leases. Between two
+ * measurements it follows the monotonic clock: when somebody sets the time of this machine, it does not jump.
  */
 export interface DatabaseClock extends Clock {
+  /** Time (ms) since the last measurement that found the time of the database changed; infinite if none did. */
+  readonly steadyMs: number
   close(): Promise<void>
 }
 
-const REFRESH_MS = 60_000
+const REFRESH_MS = 20_000
+/** A larger difference (ms) between two measurements is no drift: somebody set the time. */
+const STEP_MS = 1_000
 
 /**
- * Opens a database clock. For PostgreSQL it measures the offset of the server clock now and every minute,
- * accurate to half the round trip. SQLite runs on this machine, so its offset is 0.
+ * Opens a database clock. It measures the time now and every 20 s: on PostgreSQL that of the server, accurate to half the
+ * round trip; SQLite runs on this machine.
  */
 export async function openDatabaseClock(
   { db, dialect }: Pick<OpenDatabase, 'db' | 'dialect'>,
@@ -24,16 +29,29 @@ export async function openDatabaseClock(
   log: Log,
 ): Promise<DatabaseClock> {
   const scope = new Scope()
+  /** Unix time minus monotonic time (ms). */
   let offsetMs = 0
+  let steppedAt = Number.NEGATIVE_INFINITY
   let running: Promise<void> = Promise.resolve()
 
-  async function measure(): Promise<void> {
+  async function readOffset(): Promise<number> {
+    if (dialect === 'sqlite') return clock.wall() - clock.now()
     const startedMs = clock.now()
-    const wall = clock.wall()
     const { rows } = await sql<{ at: number }>`
       select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as at`.execute(db)
-    const at = rows[0]?.at ?? wall
-    offsetMs = Math.round(at - (wall + (clock.now() - startedMs) / 2))
+    const [row] = rows
+    if (row === undefined) throw new EngineError('internal', 'the database has no time')
+    return row.at - (startedMs + clock.now()) / 2
+  }
+
+  async function measure(): Promise<void> {
+    const measured = await readOffset()
+    const changeMs = Math.round(measured - offsetMs)
+    if (Math.abs(changeMs) > STEP_MS) {
+      steppedAt = clock.now()
+      log.warn({ changeMs }, 'database_clock.stepped')
+    }
+    offsetMs = measured
   }
 
   function scheduleRefresh(): void {
@@ -46,14 +64,15 @@ export async function openDatabaseClock(
     })
   }
 
-  if (dialect === 'postgres') {
-    await measure()
-    scheduleRefresh()
-  }
+  offsetMs = await readOffset()
+  scheduleRefresh()
   return {
     now: () => clock.now(),
-    wall: () => clock.wall() + offsetMs,
+    wall: () => Math.round(offsetMs + clock.now()),
     after: (ms, run) => clock.after(ms, run),
+    get steadyMs() {
+      return clock.now() - steppedAt
+    },
     async close() {
       await scope.close()
       await running

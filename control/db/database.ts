@@ -9,11 +9,6 @@ import {
   type Driver,
   Kysely,
   type Logger,
-  type PostgresCursor,
-  PostgresDialect,
-  type PostgresPool,
-  type PostgresPoolClient,
-  type PostgresQueryResult,
   type QueryCompiler,
   type QueryResult,
   SqliteAdapter,
@@ -22,14 +17,14 @@ import {
   SqliteDriver,
   type Transaction,
 } from 'kysely'
-import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { LiteralLimits } from './literal-limits.js'
-import { isOutdatedPlan, NamedStatements } from './named-statements.js'
+import { openPostgres } from './postgres.js'
 import { openSqliteReader } from './sqlite-reader.js'
 import { keepStatements } from './statement-cache.js'
 import type { Database } from './tables/schema.js'
+import { isTransient, ofDriver, unavailable } from './transient-error.js'
 
 export type Dialect = 'sqlite' | 'postgres'
 
@@ -45,8 +40,20 @@ export interface OpenDatabase {
    */
   readonly reads: Db
   readonly dialect: Dialect
+  /** False while the last statement failed because the database was full, failing or out of reach. */
+  readonly available: boolean
   close(): Promise<void>
 }
+
+/** Limits of the connections to PostgreSQL. SQLite has one connection, in this process. */
+export interface DatabaseLimits {
+  /** Most connections for statements that write. */
+  readonly connections: number
+  /** Longest time of one statement (ms); null sets no limit, for migrations and restores. */
+  readonly statementMs: number | null
+}
+
+export const DEFAULT_LIMITS: DatabaseLimits = { connections: 10, statementMs: 10_000 }
 
 /** Called after every statement with its duration (s) and whether it failed. */
 export type QueryObserver = (seconds: number, failed: boolean) => void
@@ -59,9 +66,14 @@ function queryLogger(observe: QueryObserver): Logger {
  * Opens the database at `url` without migrating it: `sqlite:<file>`, `sqlite::memory:`, or
  * `postgres://user:password@host/name`. Throws EngineError `config_invalid` for any other URL.
  */
-export function openDatabase(url: string, log: Log, observe: QueryObserver = () => {}): OpenDatabase {
+export function openDatabase(
+  url: string,
+  log: Log,
+  observe: QueryObserver = () => {},
+  limits: DatabaseLimits = DEFAULT_LIMITS,
+): OpenDatabase {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), observe)
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, observe)
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log, queryLogger(observe), limits)
   throw new EngineError('config_invalid', 'A database URL starts with sqlite: or postgres://')
 }
 
@@ -70,16 +82,35 @@ export function openDatabase(url: string, log: Log, observe: QueryObserver = () 
  * both try to upgrade a read lock.
  */
 class ImmediateDriver extends SqliteDriver {
-  #connection: PatientConnection | undefined
+  readonly #database: Sqlite.Database
+  #connection: SqliteConnection | undefined
+
+  constructor(config: SqliteDialectConfig, database: Sqlite.Database) {
+    super(config)
+    this.#database = database
+  }
+
+  /** False while the last statement failed because the file was full, failing or out of reach. */
+  get available(): boolean {
+    return this.#connection?.available ?? true
+  }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await super.acquireConnection()
-    this.#connection ??= new PatientConnection(connection)
+    this.#connection ??= new SqliteConnection(connection, this.#database)
     return this.#connection
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+  override async beginTransaction(): Promise<void> {
+    await this.#connection?.begin()
+  }
+
+  override async commitTransaction(): Promise<void> {
+    await this.#connection?.commit()
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    this.#connection?.rollBack()
   }
 }
 
@@ -89,25 +120,80 @@ const BUSY_PAUSE_MS = 5
 const LONGEST_BUSY_PAUSE_MS = 50
 
 /**
- * Waits for the lock of another process without blocking the thread, unlike SQLite's own timeout. Only the
- * first statement of a transaction waits, because `begin immediate` takes the lock.
+ * The connection of a process to its SQLite file. It waits for the lock of another process without blocking the thread,
+ * unlike SQLite's own timeout. Only the first statement of a transaction waits, because `begin immediate` takes the lock.
  */
-class PatientConnection implements DatabaseConnection {
+class SqliteConnection implements DatabaseConnection {
   readonly #connection: DatabaseConnection
+  readonly #database: Sqlite.Database
+  /** True from the begin of a transaction to its end, also after SQLite has rolled it back by itself. */
+  #transacting = false
+  /** True when rows were written and not committed. */
+  #wrote = false
+  /** The latest error. */
+  #failure: unknown = null
+  /** False while the last statement that wrote failed because the file was full, failing or out of reach. */
+  available = true
 
-  constructor(connection: DatabaseConnection) {
+  constructor(connection: DatabaseConnection, database: Sqlite.Database) {
     this.#connection = connection
+    this.#database = database
+  }
+
+  async begin(): Promise<void> {
+    // The file failed during the last rollback. As long as it fails, no transaction begins.
+    if (this.#database.inTransaction) await this.executeQuery(CompiledQuery.raw('rollback'))
+    await this.executeQuery(CompiledQuery.raw('begin immediate'))
+    this.#transacting = true
+  }
+
+  async commit(): Promise<void> {
+    await this.executeQuery(CompiledQuery.raw('commit'))
+    this.#transacting = false
+    this.#proveWritable()
+  }
+
+  /** Reading works on a full disk, so that only rows that were written show that the database works. */
+  #proveWritable(): void {
+    if (this.#wrote) this.available = true
+    this.#wrote = false
+  }
+
+  /** Never throws: the error that ended the transaction is the one to report. */
+  rollBack(): void {
+    this.#transacting = false
+    this.#wrote = false
+    // SQLite has rolled back by itself when the disk was full or failed (sqlite.org/lang_transaction.html).
+    if (!this.#database.inTransaction) return
+    try {
+      this.#database.exec('rollback')
+    } catch {
+      // The next transaction rolls back before it begins, and fails as long as that does.
+    }
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    // Outside of a transaction the statement would be committed alone.
+    if (this.#transacting && !this.#database.inTransaction) {
+      throw unavailable('an earlier error ended the transaction', this.#failure)
+    }
     const startedMs = performance.now()
     for (let pauseMs = BUSY_PAUSE_MS; ; pauseMs = Math.min(LONGEST_BUSY_PAUSE_MS, pauseMs * 2)) {
       try {
-        return await this.#connection.executeQuery<R>(query)
+        const result = await this.#connection.executeQuery<R>(query)
+        if ((result.numAffectedRows ?? 0n) > 0n) this.#wrote = true
+        if (!this.#transacting) this.#proveWritable()
+        return result
       } catch (error) {
-        if (!isBusy(error) || performance.now() - startedMs > BUSY_LIMIT_MS) throw error
+        if (isBusy(error) && performance.now() - startedMs <= BUSY_LIMIT_MS) {
+          await pause(pauseMs)
+          continue
+        }
+        this.#failure = error
+        const judged = ofDriver(error)
+        if (isTransient(judged) && !isBusy(error)) this.available = false
+        throw judged
       }
-      await pause(pauseMs)
     }
   }
 
@@ -128,15 +214,16 @@ class TransactionalAdapter extends SqliteAdapter {
 }
 
 class ImmediateSqliteDialect extends SqliteDialect {
-  readonly #config: SqliteDialectConfig
+  readonly driver: ImmediateDriver
 
-  constructor(config: SqliteDialectConfig) {
+  constructor(database: Sqlite.Database) {
+    const config = { database: keepStatements(database) }
     super(config)
-    this.#config = config
+    this.driver = new ImmediateDriver(config, database)
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver(this.#config)
+    return this.driver
   }
 
   override createAdapter(): DialectAdapter {
@@ -176,130 +263,23 @@ function useSqlite(database: Sqlite.Database, observe: QueryObserver, reads: Db 
   // With NORMAL the last commits would be lost after a power failure, and a call could be dialled twice.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
-  // From now on `PatientConnection` waits.
+  // From now on `SqliteConnection` waits.
   database.pragma('busy_timeout = 0')
-  const db = new Kysely<Database>({
-    dialect: new ImmediateSqliteDialect({ database: keepStatements(database) }),
-    log: queryLogger(observe),
-  })
+  const dialect = new ImmediateSqliteDialect(database)
+  const db = new Kysely<Database>({ dialect, log: queryLogger(observe) })
   let closing: Promise<void> | undefined
   return {
     db,
     reads: reads ?? db,
     dialect: 'sqlite',
+    get available() {
+      return dialect.driver.available
+    },
     close() {
       // Kysely does not close a database that was never used.
       closing ??= Promise.all([reads?.destroy(), db.destroy()])
         .finally(() => database.close())
         .then(() => {})
-      return closing
-    },
-  }
-}
-
-/** Parses bigint and numeric columns as numbers, as in SQLite. */
-function safeInteger(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new EngineError('internal', 'a database integer exceeds 2^53')
-  return value
-}
-
-/** Connections for long statements, the time limit of a statement and of its wait for a connection (ms). */
-const READS_MAX = 2
-const READS_LIMIT_MS = 10_000
-const READS_WAIT_MS = 30_000
-
-/**
- * Client of PostgreSQL whose results become garbage with their query. In pg each promise of `query` hangs on a function
- * that V8 allocates in the old generation (a function literal that is assigned to a property). The collector of the
- * young generation then keeps the rows of every query until the old one is collected: 100 MB for 100,000 calls.
- */
-class PromptClient implements PostgresPoolClient {
-  readonly #client: pg.PoolClient
-  readonly #statements: NamedStatements
-
-  constructor(client: pg.PoolClient, statements: NamedStatements) {
-    this.#client = client
-    this.#statements = statements
-  }
-
-  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
-  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
-  query<R>(
-    text: string | PostgresCursor<R>,
-    values: readonly unknown[] = [],
-  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
-    if (typeof text !== 'string') throw new EngineError('internal', 'the database has no cursors')
-    return new Promise<PostgresQueryResult<R>>((resolve, reject) => {
-      const send = (name: string | undefined, failed: (error: Error) => void): void => {
-        const query = { text, values: [...values], ...(name === undefined ? {} : { name }) }
-        this.#client.query(query, (error: Error | null, result: unknown) => {
-          if (error === null || error === undefined) resolve(result as PostgresQueryResult<R>)
-          else failed(error)
-        })
-      }
-      // Without values the text is sent as it is, as `begin` is.
-      const name = values.length === 0 ? undefined : this.#statements.nameOf(text)
-      send(name, (error) => {
-        if (name === undefined || !isOutdatedPlan(error)) {
-          reject(error)
-          return
-        }
-        this.#statements.unname(text)
-        // Within a transaction, which has failed, this fails too. The transaction is repeated as after a deadlock.
-        send(undefined, () => reject(error))
-      })
-    })
-  }
-
-  release(): void {
-    this.#client.release()
-  }
-}
-
-const INT8 = 20
-const NUMERIC = 1700
-
-function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDatabase {
-  const types = new pg.TypeOverrides()
-  types.setTypeParser(INT8, safeInteger)
-  types.setTypeParser(NUMERIC, safeInteger)
-  const common = { connectionString: url, connectionTimeoutMillis: 5000, types }
-  const pool = new pg.Pool({ ...common, max: 10 })
-  const readPool = new pg.Pool({
-    ...common,
-    // A search waits for other searches, not for a full pool.
-    connectionTimeoutMillis: READS_WAIT_MS,
-    max: READS_MAX,
-    statement_timeout: READS_LIMIT_MS,
-  })
-  const openPool = (pool: pg.Pool): Db => {
-    const statements = new NamedStatements()
-    // The pool replaces a failed idle connection. Without a listener the error would end the process.
-    pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
-    const clients = new WeakMap<pg.PoolClient, PromptClient>()
-    const prompt: PostgresPool = {
-      async connect() {
-        const client = await pool.connect()
-        // The same object each time: Kysely keeps what it makes of a new one until the old generation is collected.
-        const known = clients.get(client) ?? new PromptClient(client, statements)
-        clients.set(client, known)
-        return known
-      },
-      end: () => pool.end(),
-    }
-    return new Kysely<Database>({ dialect: new PostgresDialect({ pool: prompt }), log: queryLogger(observe) })
-  }
-  const db = openPool(pool)
-  const reads = openPool(readPool)
-  let closing: Promise<void> | undefined
-  return {
-    db,
-    reads,
-    dialect: 'postgres',
-    close() {
-      const end = (db: Db, pool: pg.Pool) => db.destroy().finally(() => (pool.ended ? undefined : pool.end()))
-      closing ??= Promise.all([end(reads, readPool), end(db, pool)]).then(() => {})
       return closing
     },
   }

@@ -1,6 +1,7 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
-import type { Dialect, OpenDatabase } from './database.js'
+import type { Log } from '../../media/base/log.js'
+import { DEFAULT_LIMITS, type Dialect, type OpenDatabase, openDatabase } from './database.js'
 import { createIdentityTables } from './migrations/0001-identity.js'
 import { createCallingTables } from './migrations/0002-calling.js'
 import { createAccessTables } from './migrations/0003-access.js'
@@ -63,6 +64,7 @@ import { addTrunkClaims } from './migrations/0080-trunk-claims.js'
 import { addOriginationBudgets } from './migrations/0081-origination-budgets.js'
 import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
+import { createKeyChecks } from './migrations/0086-key-checks.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -133,6 +135,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0081_origination_budgets': addOriginationBudgets,
   '0084_second_factors': createSecondFactors,
   '0085_wallet_adjustments': createWalletAdjustments,
+  '0086_key_checks': createKeyChecks,
 }
 
 /**
@@ -158,5 +161,18 @@ export async function migrate(database: OpenDatabase): Promise<void> {
     throw new EngineError('storage_failed', 'the database schema could not be brought up to date', {
       cause: error,
     })
+  }
+}
+
+/**
+ * Migrates the database at `url` over a connection of its own, whose statements may take as long as they need. Throws as
+ * `migrate` does.
+ */
+export async function migrateAt(url: string, log: Log): Promise<void> {
+  const database = openDatabase(url, log, () => {}, { ...DEFAULT_LIMITS, statementMs: null })
+  try {
+    await migrate(database)
+  } finally {
+    await database.close()
   }
 }

@@ -7,4 +7,6 @@ export interface ReaderStatement {
   readonly parameters: readonly unknown[]
 }
 
-export type ReaderAnswer = { readonly rows: unknown[] } | { readonly error: string }
+export type ReaderAnswer =
+  | { readonly rows: unknown[] }
+  | { readonly error: string; readonly transient: boolean }

@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { errorText } from '../../media/base/errors.js'
 import type { ReaderAnswer, ReaderStatement } from './reader-messages.js'
+import { isTransient, ofDriver } from './transient-error.js'
 
 if (parentPort === null) throw new Error('reader-thread.js runs in a worker thread only')
 const port = parentPort
@@ -16,7 +17,7 @@ port.on('message', ({ sql, parameters }: ReaderStatement) => {
   try {
     answer = { rows: database.prepare(sql).all(...parameters) }
   } catch (error) {
-    answer = { error: errorText(error) }
+    answer = { error: errorText(error), transient: isTransient(ofDriver(error)) }
   }
   port.postMessage(answer)
 })

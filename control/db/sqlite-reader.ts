@@ -14,6 +14,7 @@ import { EngineError } from '../../media/base/errors.js'
 import { LiteralLimits } from './literal-limits.js'
 import type { ReaderAnswer, ReaderStatement } from './reader-messages.js'
 import type { Database } from './tables/schema.js'
+import { unavailable } from './transient-error.js'
 
 const THREAD = new URL('./reader-thread.js', import.meta.url)
 
@@ -143,6 +144,8 @@ class Reader {
       const running = this.#running
       this.#running = null
       if ('rows' in answer) running?.resolve(answer.rows)
+      else if (answer.transient)
+        running?.reject(unavailable('the database is busy or unavailable', answer.error))
       else running?.reject(new EngineError('storage_failed', answer.error))
       this.#next()
     })

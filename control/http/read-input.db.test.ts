@@ -6,6 +6,7 @@ import { type ApiAnswer, type ApiRequest, openTestApi } from '../../fixtures/api
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { operation } from '../api/operation.js'
 import { idParam, integerParam, patchBody } from '../base/schemas.js'
+import { unavailable } from '../db/transient-error.js'
 
 /** A little API with one operation of each kind, to send bad input to. */
 const Thing = z.object({ id: z.string(), text: z.string() })
@@ -118,7 +119,7 @@ const broken = operation({
   fails: [],
   run: ({ params }): { ok: boolean } => {
     if (params.how === 'throws') throw new Error('password=hunter2')
-    if (params.how === 'waits') throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    if (params.how === 'waits') throw unavailable('a test', 'database is locked')
     return JSON.parse('{"ok":"hunter2"}')
   },
 })

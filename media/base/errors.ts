@@ -21,6 +21,7 @@ export type EngineErrorCode =
   | 'vendor_stalled'
   | 'egress_refused'
   | 'storage_failed'
+  | 'database_unavailable'
   | 'internal'
 
 /** The only error that the engine throws. Expected refusals are returned values instead. */

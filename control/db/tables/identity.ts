@@ -77,7 +77,15 @@ export interface IdempotencyRow {
   readonly expiresAt: number
 }
 
+/** Tells whether a root key is the one of this database. */
+export interface KeyCheckRow {
+  readonly id: number
+  /** Hexadecimal digits. */
+  readonly digest: string
+}
+
 export interface IdentityTables {
+  keyChecks: KeyCheckRow
   organizations: OrganizationRow
   users: UserRow
   members: MemberRow
