@@ -26,6 +26,7 @@ export type KeyPurpose =
   | 'destination-codes'
   | 'factor-secrets'
   | 'recovery-codes'
+  | 'key-check'
 
 /** The secret from which all other keys are derived. It decrypts everything that is encrypted. */
 export interface RootKey {
