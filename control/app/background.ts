@@ -31,7 +31,14 @@ import { deliveryHandler } from '../webhooks/delivery-job.js'
 import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
 
-type BackgroundDeps = Deps & { readonly documents: DocumentReader; readonly embedder: Embedder | null }
+type BackgroundDeps = Deps & {
+  readonly documents: DocumentReader
+  readonly embedder: Embedder | null
+  /** Calls that this process has in its memory. */
+  readonly owned: () => ReadonlySet<string>
+  /** Time for which this process has reached the database without a break (ms). */
+  readonly contactMs: () => number
+}
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
@@ -60,7 +67,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       diallerHandler(deps),
       storingHandler(recordings),
       adoptionHandler({ db, nodeId, folder, clock, log }),
-      expiredCallsHandler({ db, nodeId, folder, clock, log, policy }),
+      expiredCallsHandler({ ...deps, folder }),
       staffHangupsHandler({ db, clock }),
       sealingHandler({ rootKey, clock }),
       closeHandler({ db, rootKey, clock, timeStamps: authority !== null }),

@@ -31,7 +31,11 @@ await onEachDialect(t, async (t, open) => {
     const nodeId = `node-${i}`
     const deps = { ...base, db, reads: db, nodeId, log }
     const unread = () => Promise.reject(new Error('no document is read here'))
-    const jobs = await openBackground({ ...deps, documents: { read: unread, index: unread }, embedder: null })
+    const jobs = await openBackground({
+      ...{ ...deps, documents: { read: unread, index: unread }, embedder: null },
+      owned: () => new Set(),
+      contactMs: () => Number.POSITIVE_INFINITY,
+    })
     const mail = openMailSender({
       ...deps,
       transport: { kind: 'file', send: () => Promise.reject(new Error('no mail is sent here')), close() {} },
@@ -41,7 +45,7 @@ await onEachDialect(t, async (t, open) => {
     mail.wake()
     const registrations = openRegistrations({ ...deps, sip: new MemorySip(clock) })
     const networks = openTrustedNetworks({ ...deps, configured: [], apply: () => {} })
-    const leases = openLeases({ ...deps })
+    const leases = openLeases({ ...deps, unstored: () => [] })
     for (const part of [jobs, mail, registrations, networks, leases])
       closers.push(() => Promise.resolve(part.close()))
     processes.push(counted)

@@ -24,6 +24,7 @@ import { openRootKey } from '../base/root-key.js'
 import { BrowserConnections } from '../calls/browser/connections.js'
 import { openCallRequests } from '../calls/call-requests.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
+import { openEventSpool } from '../calls/lifecycle/event-spool.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { finishStoring } from '../calls/lifecycle/finish-storing.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
@@ -45,7 +46,8 @@ import { keepPolicy } from '../compliance/policy-store.js'
 import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
 import { openDatabaseClock } from '../db/database-clock.js'
-import { migrate } from '../db/migrate.js'
+import { migrateAt } from '../db/migrate.js'
+import { isTransient } from '../db/transient-error.js'
 import { pageUrl } from '../http/origins.js'
 import { bindHttp } from '../http/server.js'
 import type { JobRunner } from '../jobs/runner.js'
@@ -64,6 +66,7 @@ import { openSipTraceFiles, traceFolder } from '../observe/sip-trace-files.js'
 import { openTelemetry } from '../observe/telemetry.js'
 import { openTracing } from '../observe/tracing.js'
 import { openPaymentGateway } from '../payments/open-gateway.js'
+import { checkRootKey } from '../secrets/root-key-check.js'
 import { API_VERSION } from '../system/api.js'
 import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
@@ -156,16 +159,21 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     settings.otlpEndpoint === null ? null : await openTracing(settings.otlpEndpoint, API_VERSION)
   if (tracing !== null) scope.own(() => tracing.close())
   const telemetry = openTelemetry(tracing)
-  const database = scope.add(openDatabase(settings.databaseUrl, log, telemetry.query))
+  await migrateAt(settings.databaseUrl, log)
+  const database = scope.add(
+    openDatabase(settings.databaseUrl, log, telemetry.query, {
+      connections: settings.databaseConnections,
+      statementMs: settings.databaseStatementSeconds * 1_000,
+    }),
+  )
   const { db } = database
   const objects = await openObjectStore(settings.objectStore, log)
   scope.own(() => objects.close())
   // Leases, call times and jobs of several processes are comparable only on one clock.
-  const clock =
-    options.virtualTime === true
-      ? options.clock
-      : scope.add(await openDatabaseClock(database, options.clock, log))
-  await migrate(database)
+  const databaseClock =
+    options.virtualTime === true ? null : scope.add(await openDatabaseClock(database, options.clock, log))
+  const clock = databaseClock ?? options.clock
+  await checkRootKey(db, rootKey)
   const policy = policyInForce(settings.policyFile)
   await keepPolicy(db, policy, clock.wall())
   if (settings.policyFile !== null) log.info({ version: policy.version }, 'policy.loaded')
@@ -179,7 +187,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
-  const callEvents = openCallEventWriter({ db, clock, log, policy })
+  const spool = await openEventSpool(settings.dataFolder, log)
+  const callEvents = openCallEventWriter({ db, clock, log, policy, spool })
   scope.own(async () => {
     if (!(await callEvents.flush(FLUSH_MS)))
       log.error({ waiting: callEvents.waiting }, 'call_events.flush_failed')
@@ -257,7 +266,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   })
   scope.add(carrier)
   // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
-  const abandoned = await settleAbandonedCalls({ db, nodeId, folder, policy, now: clock.wall() })
+  // What an earlier run left on the disk is stored first: it knows when its calls ended.
+  if (!(await callEvents.flush(FLUSH_MS)))
+    log.error({ waiting: callEvents.waiting }, 'call_events.flush_failed')
+  const abandoned = await settleAbandonedCalls({
+    ...{ db, nodeId, folder, policy, now: clock.wall() },
+    owned: new Set(callEvents.calls()),
+  })
   warnOfRetirements(settings.providers, clock, log)
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
@@ -336,13 +351,25 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const registrations = scope.add(openRegistrations({ db, rootKey, sip, egress, clock, nodeId, log }))
   const sandboxGateway = carrier.gateway
   scope.add(testFileTrunks({ db, rootKey, sip, egress, sandboxGateway, clock, log }))
+  sip.acceptCallsWhile(() => database.available && !callManager.draining)
   telemetry.readFrom({
     load: () => pool.load(),
-    callEvents: () => ({ waiting: callEvents.waiting, lost: callEvents.lost }),
-    queues: () => readQueueDepths(db, clock.wall()),
+    callEvents: () => ({
+      waiting: callEvents.waiting,
+      onDisk: callEvents.onDisk,
+      lost: callEvents.lost,
+    }),
+    database: () => database.available,
+    queues: () =>
+      readQueueDepths(db, clock.wall()).catch((error: unknown) => {
+        if (isTransient(error)) return null
+        throw error
+      }),
     sip: () => embedded?.stats() ?? null,
   })
-  scope.add(openLeases({ db, clock, log, nodeId, calls: callManager }))
+  const leases = scope.add(
+    openLeases({ db, clock, log, nodeId, calls: callManager, unstored: () => callEvents.calls(), database }),
+  )
   scope.add(
     openCallRequests({
       ...{ db, clock, log, nodeId },
@@ -428,7 +455,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       isDiskLow: disk.isLow,
     }),
   }
-  jobs = scope.add(await openBackground({ ...deps, documents, embedder }))
+  jobs = scope.add(
+    await openBackground({
+      ...{ ...deps, documents, embedder },
+      owned: () => new Set([...callManager.liveCalls(), ...callEvents.calls()]),
+      contactMs: () => Math.min(leases.contactMs, databaseClock?.steadyMs ?? Number.POSITIVE_INFINITY),
+    }),
+  )
   const http = serveHttpApi(listener, { operations, deps })
   scope.own(() => http.close(HTTP_GRACE_MS))
   const closing = new AbortController()

@@ -65,6 +65,10 @@ export interface Settings {
    */
   readonly publicUrl: string | null
   readonly databaseUrl: string
+  /** Most connections to PostgreSQL for statements that write. */
+  readonly databaseConnections: number
+  /** Longest time of one statement on PostgreSQL. */
+  readonly databaseStatementSeconds: number
   /** Absolute path of the folder for the database, the recordings and the root key. */
   readonly dataFolder: string
   /** Object store of recordings and documents. */
@@ -204,6 +208,8 @@ export function readSettings(
       `sqlite:${join(dataFolder ?? '', 'parley.db')}`,
       databaseUrl(folderPath),
     ),
+    databaseConnections: read('PARLEY_DATABASE_CONNECTIONS', '10', integer(2, 500)),
+    databaseStatementSeconds: read('PARLEY_DATABASE_STATEMENT_SECONDS', '10', integer(1, 600)),
     dataFolder,
     objectStore: read(
       'PARLEY_OBJECT_STORE',

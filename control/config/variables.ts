@@ -30,6 +30,16 @@ const SERVICE_VARIABLES = [
     description: 'sqlite:<file> or postgres://user:password@host/name',
     secret: true,
   },
+  {
+    name: 'PARLEY_DATABASE_CONNECTIONS',
+    default: '10',
+    description: 'Most connections of this process to PostgreSQL; two more read lists and reports',
+  },
+  {
+    name: 'PARLEY_DATABASE_STATEMENT_SECONDS',
+    default: '10',
+    description: 'Longest time of one statement on PostgreSQL, and a second later its connection is given up',
+  },
   ...OBJECT_STORE_VARIABLES,
   {
     name: 'PARLEY_SIP_LISTEN',

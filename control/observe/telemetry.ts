@@ -35,9 +35,11 @@ export interface Telemetry {
 export interface MetricSources {
   load(): Promise<readonly WorkerLoad[]>
   /** Returns the number of call events that are not stored yet, and of those that were lost. */
-  callEvents(): { readonly waiting: number; readonly lost: number }
-  /** Returns the queues of the database by name. */
-  queues(): Promise<Readonly<Record<string, QueueDepth>>>
+  callEvents(): { readonly waiting: number; readonly onDisk: number; readonly lost: number }
+  /** Tells whether the database can be reached and written. */
+  database(): boolean
+  /** Returns the queues of the database by name, or null while it cannot be asked. */
+  queues(): Promise<Readonly<Record<string, QueueDepth>> | null>
   /** Returns statistics of the embedded SIP server, or null with an external one. */
   sip(): ServerStats | null
 }
@@ -135,7 +137,15 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     'outcome',
   )
   const waiting = gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
+  const onDisk = gauge(
+    'parley_call_events_on_disk',
+    'Call events on the disk of this machine until the database takes them.',
+  )
   const lost = gauge('parley_call_events_lost', 'Call events that could not be stored.')
+  const database = gauge(
+    'parley_database_available',
+    '1 while the database can be reached and written, else 0.',
+  )
   const queued = gauge('parley_queue_rows', 'Rows in the queues of the database.', 'queue')
   const oldest = gauge('parley_queue_oldest_seconds', 'Age of the oldest due row, by queue.', 'queue')
   const attempts = counter('parley_webhook_attempts_total', 'Webhook attempts, by outcome.', 'outcome')
@@ -176,7 +186,9 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     if (source === null) return
     const events = source.callEvents()
     waiting.set(events.waiting)
+    onDisk.set(events.onDisk)
     lost.set(events.lost)
+    database.set(source.database() ? 1 : 0)
     for (const metric of [sessions, skipped, queued, oldest]) metric.reset()
     lateness.clear()
     for (const [index, load] of (await source.load()).entries()) {
@@ -205,7 +217,8 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
     }
-    for (const [queue, { rows, oldestSeconds }] of Object.entries(await source.queues())) {
+    // The other metrics are needed most while the database is away.
+    for (const [queue, { rows, oldestSeconds }] of Object.entries((await source.queues()) ?? {})) {
       queued.set({ queue }, rows)
       oldest.set({ queue }, oldestSeconds)
     }

@@ -98,6 +98,8 @@ await onEachDialect(t, async (t, open) => {
       ...calling.deps,
       log: silentLog,
       documents: inProcessReader,
+      owned: () => new Set(),
+      contactMs: () => 0,
       embedder: null,
     })
     t.teardown(async () => {

@@ -330,6 +330,8 @@ await onEachDialect(t, async (t, open) => {
       ...deps,
       log: silentLog,
       documents: inProcessReader,
+      owned: () => new Set(),
+      contactMs: () => 0,
       embedder: null,
     })
     await again.idle()
@@ -345,7 +347,10 @@ await onEachDialect(t, async (t, open) => {
     t.equal(hangupCause, null)
     t.same(await deps.db.selectFrom('jobs').select('id').where('kind', '=', 'staff-hangups').execute(), [])
 
-    const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control })
+    const leases = openLeases({
+      ...{ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control },
+      unstored: () => [],
+    })
     await until(async () => {
       await clock.advanceAsync(1_000, 500)
       return control.finished.some(({ callId }) => callId === first) && control.hungUp.includes(second)

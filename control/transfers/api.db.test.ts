@@ -473,6 +473,7 @@ await onEachDialect(t, async (t, open) => {
       writeFileSync(path, wav)
     clock.advance(10_000)
     await settleAbandonedCalls({
+      owned: new Set(),
       ...calling.deps,
       nodeId: 'node-1',
       folder: calling.folder,

@@ -122,6 +122,7 @@ await onEachDialect(t, async (t, open) => {
       .where('id', '=', id)
       .execute()
     await settleAbandonedCalls({
+      owned: new Set(),
       db,
       nodeId: 'node-1',
       folder: calling.folder,

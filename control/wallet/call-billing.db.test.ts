@@ -94,7 +94,10 @@ async function openLiveNumber(calling: TestCalling) {
       }),
     call: (callId: string) =>
       db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirstOrThrow(),
-    extend: () => extendCallHolds(db, nodeId, clock.wall()),
+    extend: async () => {
+      const calls = await db.selectFrom('calls').select('id').execute()
+      return extendCallHolds(db, nodeId, new Set(calls.map(({ id }) => id)), clock.wall())
+    },
   }
 }
 
@@ -358,7 +361,10 @@ await onEachDialect(t, async (t, open) => {
       t.same(await live.extend(), [callId], '15 s before the end of the second minute')
       // The node that runs the call looks once a second.
       const { deps, control } = calling
-      const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control })
+      const leases = openLeases({
+        ...{ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control },
+        unstored: () => [],
+      })
       clock.advance(1_000)
       await leases.close()
       t.same(control.finished, [{ callId, line: null, ending: WALLET_EXHAUSTED }])
@@ -385,7 +391,8 @@ await onEachDialect(t, async (t, open) => {
     clock.advance(1_000)
     t.same(await live.wallet(), [5_000, 2_400])
     const { deps, folder } = calling
-    const settle = () => settleAbandonedCalls({ ...deps, folder, now: clock.wall() + 3_600_000 })
+    const settle = () =>
+      settleAbandonedCalls({ ...deps, folder, now: clock.wall() + 3_600_000, owned: new Set() })
     t.equal(await settle(), 2)
     t.equal(await settle(), 0)
     t.same(await live.wallet(), [5_000 - RATE / 2, 0])

@@ -115,10 +115,16 @@ const PARTS: Readonly<Record<Charge['kind'], string>> = {
 
 /**
  * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute that
- * begins. A person costs the rate of the person. Returns the calls that the wallet does not cover any longer; they have
- * to end before the minute that is paid for is over.
+ * begins. A person costs the rate of the person. Only calls in `live` have another minute: one that has ended, and whose
+ * end is not stored yet, does not. Returns the calls that the wallet does not cover any longer; they have to end before
+ * the minute that is paid for is over.
  */
-export async function extendCallHolds(db: Db, nodeId: string, now: number): Promise<readonly string[]> {
+export async function extendCallHolds(
+  db: Db,
+  nodeId: string,
+  live: ReadonlySet<string>,
+  now: number,
+): Promise<readonly string[]> {
   const due = await db
     .selectFrom('walletHolds')
     .innerJoin('calls', (join) =>
@@ -133,6 +139,7 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
     .execute()
   const exhausted: string[] = []
   for (const { id, organizationId, answeredAt, ...rates } of due) {
+    if (!live.has(id)) continue
     const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
     const endedAt = answeredAt + minutes * MINUTE_MS
     const covered = await db.transaction().execute(async (trx) => {

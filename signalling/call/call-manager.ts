@@ -100,6 +100,10 @@ export class CallManager implements CallControl {
     return this.#calls.size
   }
 
+  liveCalls(): Iterable<CallId> {
+    return this.#calls.keys()
+  }
+
   get draining(): boolean {
     return this.#draining
   }
@@ -284,7 +288,9 @@ export class CallManager implements CallControl {
       }
     } catch (error) {
       log.error({ error: errorText(error) }, 'invite.admission_failed')
-      invite.refuse(500)
+      // Another server of the caller's, or this one a little later, may have a database that answers.
+      if (error instanceof EngineError && error.retryable) invite.refuse(503, RETRY_AFTER)
+      else invite.refuse(500)
       return
     } finally {
       this.#admitting--

@@ -20,6 +20,8 @@ export class CallPublisher {
   readonly #events: EventSink
   readonly #clock: Clock
   readonly #log: Log
+  /** Unix time minus monotonic time (ms) when the call began: setting the clock during a call does not change its length. */
+  readonly #offsetMs: number
   #seq = 0
   /** Clock time (ms) at which media was connected; null before. */
   #answeredAt: number | null = null
@@ -32,6 +34,12 @@ export class CallPublisher {
     this.#events = deps.events
     this.#clock = deps.clock
     this.#log = deps.log
+    this.#offsetMs = deps.clock.wall() - deps.clock.now()
+  }
+
+  /** Returns the time of the call's events (Unix ms). */
+  now(): number {
+    return Math.round(this.#offsetMs + this.#clock.now())
   }
 
   publish(body: CallEventBody): void {
@@ -39,7 +47,7 @@ export class CallPublisher {
     const event = {
       callId: this.#callId,
       seq: this.#seq,
-      at: this.#clock.wall(),
+      at: this.now(),
       ...body,
     } as CallEvent
     try {

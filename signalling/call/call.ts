@@ -382,9 +382,9 @@ export class Call {
 
   /** Sends nothing more to a caller whose part ended while the session goes on. */
   #silenceCaller(): void {
-    const { pool, clock, log } = this.#deps
+    const { pool, log } = this.#deps
     const remote = this.#remote
-    this.#callerLeftAt = clock.wall()
+    this.#callerLeftAt = this.#publisher.now()
     if (remote === null) return
     pool.setRemote(this.callId, { ...remote, send: false, receive: false }).catch((error: unknown) => {
       log.warn({ callId: this.callId, error: errorText(error) }, 'call.caller_not_silenced')

@@ -379,6 +379,8 @@ export interface CallControl {
    */
   giveBack(callId: CallId, message: string | null): boolean
   readonly live: number
+  /** Ids of the calls that have not ended. */
+  liveCalls(): Iterable<CallId>
   /** True when new calls are refused. */
   readonly draining: boolean
   /** True while the SIP server is connected. Without it no call can begin. */

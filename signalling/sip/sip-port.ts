@@ -77,6 +77,11 @@ export interface SipServer {
   readonly connected: boolean
   /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
+  /**
+   * Sets the question whether calls are accepted. While they are not, OPTIONS and INVITEs outside of dialogs get 503 with
+   * Retry-After, by which a proxy chooses another server (RFC 3261 21.5.4).
+   */
+  acceptCallsWhile(accepted: () => boolean): void
   /** Sets the handler of REGISTER; without one it gets 405. */
   onRegister(handler: ((register: IncomingRegister) => void) | null): void
   /**

@@ -52,6 +52,9 @@ const REFUSED_METHODS = ['message', 'subscribe', 'publish', 'refer']
 /** REFER belongs into a dialog. */
 const ALLOWED_OUTSIDE = ALLOWED_METHODS.replace(', REFER', '')
 
+/** In a 503 (s): a database that restarts is back soon. */
+const RETRY_AFTER = { 'Retry-After': '5' }
+
 // drachtio's own back-off with an upper bound, so that a restarted server is found soon.
 const RECONNECT_FIRST_MS = 150
 const RECONNECT_FACTOR = 1.7
@@ -87,6 +90,7 @@ class DrachtioServer implements SipServer {
   readonly #listeners = new Set<() => void>()
   #endpoints: readonly string[] = []
   #handler: ((invite: IncomingInvite) => void) | null = null
+  #accepted: () => boolean = () => true
   #registrar: ((register: IncomingRegister) => void) | null = null
   #delayMs = RECONNECT_FIRST_MS
   #closed = false
@@ -126,6 +130,10 @@ class DrachtioServer implements SipServer {
 
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void {
     this.#handler = handler
+  }
+
+  acceptCallsWhile(accepted: () => boolean): void {
+    this.#accepted = accepted
   }
 
   onRegister(handler: ((register: IncomingRegister) => void) | null): void {
@@ -267,7 +275,10 @@ class DrachtioServer implements SipServer {
         else res.send(420, { headers: unsupported })
       })
     }
-    use('options', (_req, res) => answerOptions(res))
+    use('options', (_req, res) => {
+      if (this.#accepted()) answerOptions(res)
+      else res.send(503, { headers: RETRY_AFTER })
+    })
     // The server passes on those of dialogs that are not answered yet. Nothing takes the digits before the answer.
     use('info', (req, res) => {
       if (isInDialog(req)) answerInfo(req, res)
@@ -289,8 +300,8 @@ class DrachtioServer implements SipServer {
       res.send(wrong.status, { headers: wrong.headers })
       return
     }
-    if (!this.#handler) {
-      res.send(503, { headers: { 'Retry-After': '5' } })
+    if (!this.#handler || !this.#accepted()) {
+      res.send(503, { headers: RETRY_AFTER })
       return
     }
     const invite = new IncomingInvite(srf, req, res, this.#open, this.#options)

@@ -31,36 +31,58 @@ interface Options {
 }
 
 /**
- * Ends the calls that this node, or a node whose leases expired, left live when it stopped. Run it before the node
- * accepts new calls. Returns the number of calls.
+ * Ends the calls that this node left live when it stopped, but for those in `owned`, whose events wait to be stored. Run it
+ * before the node accepts new calls. Returns the number of calls.
  */
-export async function settleAbandonedCalls(options: Options): Promise<number> {
-  const { db, nodeId } = options
-  const own = await live(db).where('calls.nodeId', '=', nodeId).execute()
+export async function settleAbandonedCalls(
+  options: Options & { readonly owned: ReadonlySet<string> },
+): Promise<number> {
+  const { db, nodeId, owned } = options
+  const live = await liveCalls(db).where('calls.nodeId', '=', nodeId).execute()
+  const own = live.filter(({ id }) => !owned.has(id))
   await settle(options, own)
-  // Releases slots of calls whose row was never made.
-  await db.deleteFrom('callSlots').where('nodeId', '=', nodeId).execute()
-  return own.length + (await settleExpiredCalls(options))
-}
-
-/**
- * Ends the calls of other nodes whose leases expired. The calls of this node are not touched: its leases expire when
- * the database is away, and the calls go on. Returns the number of calls.
- */
-export async function settleExpiredCalls(options: Options): Promise<number> {
-  const { db, nodeId, now } = options
-  const expired = await live(db).where('calls.nodeId', '!=', nodeId).where('leaseUntil', '<=', now).execute()
-  await settle(options, expired)
   // Releases slots of calls whose row was never made.
   await db
     .deleteFrom('callSlots')
-    .where('nodeId', '!=', nodeId)
+    .where('nodeId', '=', nodeId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('calls')
+            .select('calls.id')
+            .whereRef('calls.id', '=', 'callSlots.callId')
+            .where('endedAt', 'is', null),
+        ),
+      ),
+    )
+    .execute()
+  return own.length
+}
+
+/**
+ * Ends the calls whose leases expired: of nodes that stopped, and those of this node that it does not have in its memory
+ * (`owned`). The others of this node go on: their leases expire when the database is away. Returns the number of calls.
+ */
+export async function settleExpiredCalls(
+  options: Options & { readonly owned: ReadonlySet<string> },
+): Promise<number> {
+  const { db, nodeId, now, owned } = options
+  const expired = await liveCalls(db).where('leaseUntil', '<=', now).execute()
+  const lost = expired.filter((call) => call.nodeId !== nodeId || !owned.has(call.id))
+  await settle(
+    options,
+    // That this node runs says nothing of a call that it does not have.
+    lost.map((call) => (call.nodeId === nodeId ? { ...call, aliveAt: null } : call)),
+  )
+  // Releases slots of calls whose row was never made.
+  await db
+    .deleteFrom('callSlots')
     .where('takenAt', '<=', now - PLACING_MS)
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('calls').select('calls.id').whereRef('calls.id', '=', 'callSlots.callId'))),
     )
     .execute()
-  return expired.length
+  return lost.length
 }
 
 /** Adds the job that settles calls with expired leases. One process at a time runs it. */
@@ -69,29 +91,38 @@ export async function scheduleExpiredCalls(db: Db, now: number): Promise<void> {
 }
 
 export function expiredCallsHandler(
-  options: Omit<Options, 'now'> & { readonly clock: Clock; readonly log: Log },
+  options: Omit<Options, 'now'> & {
+    readonly clock: Clock
+    readonly log: Log
+    /** Calls that this process has in its memory. */
+    readonly owned: () => ReadonlySet<string>
+    /** Time for which this process has reached the database without a break (ms). */
+    readonly contactMs: () => number
+  },
 ): JobHandler {
-  const { clock, log } = options
+  const { clock, log, owned, contactMs } = options
   return {
     kind: KIND,
     concurrency: 1,
     async run() {
-      const calls = await settleExpiredCalls({ ...options, now: clock.wall() })
+      // After an outage of the database all leases have expired, and each node needs a moment to renew its own.
+      if (contactMs() < LEASE_MS) return async () => clock.wall() + LOOK_MS
+      const calls = await settleExpiredCalls({ ...options, now: clock.wall(), owned: owned() })
       if (calls > 0) log.warn({ calls }, 'calls.expired_settled')
       return async () => clock.wall() + LOOK_MS
     },
   }
 }
 
-function live(db: Db) {
+function liveCalls(db: Db) {
   return db
     .selectFrom('calls')
     .leftJoin('nodeHeartbeats', 'nodeHeartbeats.nodeId', 'calls.nodeId')
-    .select(['id', 'leaseUntil', 'answeredAt', 'createdAt', 'aliveAt'])
+    .select(['id', 'calls.nodeId', 'leaseUntil', 'answeredAt', 'createdAt', 'aliveAt'])
     .where('endedAt', 'is', null)
 }
 
-type LiveCall = Awaited<ReturnType<ReturnType<typeof live>['execute']>>[number]
+type LiveCall = Awaited<ReturnType<ReturnType<typeof liveCalls>['execute']>>[number]
 
 async function settle({ db, folder, policy, now }: Options, calls: readonly LiveCall[]): Promise<void> {
   if (calls.length === 0) return

@@ -4,12 +4,14 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
 import { writeWav } from '../../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { memorySpool } from '../../../fixtures/database/memory-spool.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { policyInForce } from '../../compliance/policy.js'
 import type { Db } from '../../db/database.js'
+import { unavailable } from '../../db/transient-error.js'
 import { openJobRunner } from '../../jobs/runner.js'
 import {
   expiredCallsHandler,
@@ -17,10 +19,12 @@ import {
   settleAbandonedCalls,
   settleExpiredCalls,
 } from './abandoned.js'
+import { openEventSpool } from './event-spool.js'
 import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
 
 const BUILT_IN = policyInForce(null)
+const NONE: ReadonlySet<string> = new Set()
 
 const ENDED = {
   type: 'ended',
@@ -57,6 +61,13 @@ function turnEvent(
       words: null,
     },
   }
+}
+
+/** The events on the disk that no process has stored yet. */
+async function leftIn(folder: string): Promise<readonly CallEvent[]> {
+  const spool = await openEventSpool(folder, silentLog)
+  await spool.close()
+  return spool.left
 }
 
 /** A database that counts its transactions. */
@@ -138,7 +149,10 @@ await onEachDialect(t, async (t, open) => {
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling), await place(calling)]
     const counted = counting(deps.db)
-    const bridge = openCallEventWriter({ ...deps, db: counted.db, clock, log: silentLog })
+    const bridge = openCallEventWriter({
+      ...{ ...deps, db: counted.db, clock, log: silentLog },
+      spool: memorySpool(),
+    })
     const stored = async (id: string) => {
       const rows = await deps.db
         .selectFrom('callEvents')
@@ -190,7 +204,7 @@ await onEachDialect(t, async (t, open) => {
     const clock = new VirtualClock()
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling)]
-    const bridge = openCallEventWriter({ ...deps, clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, clock, log: silentLog, spool: memorySpool() })
     const [good = '', bad = ''] = ids
     for (const id of ids) bridge.publish(turnEvent(id, 1, clock.wall(), 'agent'))
     // No column holds such a time.
@@ -235,9 +249,12 @@ await onEachDialect(t, async (t, open) => {
     const clock = new VirtualClock()
     await calling.publishAgent()
     const id = await place(calling)
-    const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    const busy = () => unavailable('a test', new Error('database is locked'))
     const errors: Error[] = [busy(), busy(), busy()]
-    const bridge = openCallEventWriter({ ...deps, db: failing(deps.db, errors), clock, log: silentLog })
+    const bridge = openCallEventWriter({
+      ...{ ...deps, db: failing(deps.db, errors), clock, log: silentLog },
+      spool: memorySpool(),
+    })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
     await until(async () => {
@@ -265,9 +282,159 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
+  await t.test('an event that changes a call is stored after any error, and after a restart', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { deps } = calling
+    const clock = new VirtualClock()
+    await calling.publishAgent()
+    const id = await place(calling)
+    const folder = t.testdir({})
+    // Not the words of a busy database: what an unknown fault says.
+    const errors = Array.from({ length: 1_000 }, () => new Error('column "file" does not exist'))
+    const base = { ...deps, clock, log: silentLog }
+    const spool = await openEventSpool(folder, silentLog)
+    const first = openCallEventWriter({ ...base, db: failing(deps.db, errors), spool })
+    const startedAt = clock.wall()
+    first.publish({ callId: id, seq: 1, at: startedAt, type: 'dialing', sipCallId: id })
+    first.publish({ callId: id, seq: 2, at: startedAt, type: 'answered' })
+    first.publish({ callId: id, seq: 3, at: startedAt + 60_000, ...ENDED })
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advanceAsync(60_000, 30_000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    t.equal(first.waiting, 3, 'refused for an hour, and still there')
+    t.equal(first.lost, 0)
+    t.same([...first.calls()], [id])
+    await until(async () => first.onDisk === 3)
+    await first.close()
+
+    // Meanwhile no lease of this call was renewed, so that a running process might settle it. This one knows better.
+    const second = openCallEventWriter({ ...base, spool: await openEventSpool(folder, silentLog) })
+    t.equal(second.onDisk, 3)
+    const settling = { db: deps.db, policy: BUILT_IN, nodeId: 'node-1', folder: calling.folder }
+    const owned = new Set(second.calls())
+    t.equal(await settleExpiredCalls({ ...settling, owned, now: startedAt + 3_600_000 }), 0)
+    t.ok(await second.flush(60_000))
+    t.equal(second.onDisk, 0)
+    const row = await deps.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    t.match(row, { disposition: 'answered', agentSeconds: 60, endedAt: startedAt + 60_000 })
+    await second.close()
+    t.same(await leftIn(folder), [])
+    await calling.close()
+  })
+
+  await t.test('events that decide the price are kept when too many wait', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { deps } = calling
+    const clock = new VirtualClock()
+    await calling.publishAgent()
+    const id = await place(calling)
+    const errors = Array.from({ length: 100_000 }, () => unavailable('a test', 'away'))
+    const bridge = openCallEventWriter({
+      ...{ ...deps, db: failing(deps.db, errors), clock, log: silentLog },
+      spool: memorySpool(),
+    })
+    for (let seq = 1; seq <= 20_000; seq++)
+      bridge.publish(turnEvent(id, seq, clock.wall(), 'agent', 'a line'))
+    t.equal(bridge.waiting, 20_000)
+    bridge.publish(turnEvent(id, 20_001, clock.wall(), 'agent', 'one more'))
+    t.equal(bridge.lost, 1)
+    const step = { type: 'transfer', attempt: 1, mode: 'consult', destination: 'd', outcome: null } as const
+    bridge.publish({ callId: id, seq: 20_002, at: clock.wall(), ...step, status: 'bridged' })
+    const monitor = { type: 'monitored', id: 'mon_1', by: 'usr_1', mode: 'takeover', outcome: null } as const
+    bridge.publish({ callId: id, seq: 20_003, at: clock.wall(), ...monitor, status: 'begun' })
+    const took = { type: 'agent_took_over', agentVersionId: null, atMs: 0 } as const
+    bridge.publish({ callId: id, seq: 20_004, at: clock.wall(), ...took })
+    bridge.publish({
+      callId: id,
+      seq: 20_005,
+      at: clock.wall(),
+      type: 'answered_by',
+      by: 'voicemail',
+      atMs: 1,
+    })
+    bridge.publish(turnEvent(id, 20_006, clock.wall(), 'caller', 'please do not call me again'))
+    t.equal(bridge.waiting, 20_005)
+    t.equal(bridge.lost, 1)
+    await bridge.close()
+    await calling.close()
+  })
+
+  await t.test('a call that no process has any more ends at its own last event', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, control, folder } = calling
+    const { db } = deps
+    await calling.publishAgent()
+    const lost = await place(calling)
+    const live = await place(calling)
+    for (const id of [lost, live])
+      await calling.emitCallEvent(id, { type: 'dialing', sipCallId: id }, { type: 'answered' })
+    clock.advance(9_000)
+    await calling.emitCallEvent(lost, { type: 'dtmf', digit: '1', atMs: 9_000, durationMs: 100 })
+    // The end of this one never arrived, and the process goes on for hours with another.
+    control.alive.delete(lost)
+    const leases = openLeases({
+      ...{ db, clock, log: silentLog, nodeId: 'node-1', calls: control },
+      unstored: () => [],
+    })
+    for (let minute = 0; minute < 120; minute++) await clock.advanceAsync(60_000, 500)
+    await leases.close()
+    const owned = new Set(control.alive)
+    const now = clock.wall()
+    t.equal(await settleExpiredCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, owned, now }), 1)
+    const rows = await db.selectFrom('calls').selectAll().where('id', 'in', [lost, live]).execute()
+    t.match(
+      rows.find(({ id }) => id === lost),
+      { status: 'ended', agentSeconds: 9 },
+    )
+    t.match(
+      rows.find(({ id }) => id === live),
+      { status: 'in_progress', endedAt: null },
+    )
+    const slots = await db.selectFrom('callSlots').select('callId').execute()
+    t.same(slots, [{ callId: live }])
+    await calling.close()
+  })
+
+  await t.test('after an outage nobody settles calls before their nodes had time to renew', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, control } = calling
+    await calling.publishAgent()
+    await place(calling)
+    let away = false
+    const db = new Proxy(deps.db, {
+      get(target, name) {
+        if (away) throw unavailable('a test', 'away')
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const leases = openLeases({
+      ...{ db, clock, log: silentLog, nodeId: 'node-1', calls: control },
+      unstored: () => [],
+    })
+    const pass = (ms: number) => clock.advanceAsync(ms, 500)
+    await until(async () => {
+      await pass(10_000)
+      return leases.contactMs >= LEASE_MS
+    })
+    away = true
+    await pass(75_000)
+    t.equal(leases.contactMs, 0)
+    away = false
+    await until(async () => {
+      await pass(1_000)
+      return leases.contactMs > 0
+    })
+    t.ok(leases.contactMs < LEASE_MS)
+    await leases.close()
+    await calling.close()
+  })
+
   await t.test('on start the calls of a dead process are settled', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, folder } = calling
+    const settling = { db: deps.db, policy: BUILT_IN, nodeId: 'node-1', folder, owned: NONE }
     await calling.publishAgent()
     const answered = await place(calling)
     const ringing = await place(calling)
@@ -286,10 +453,13 @@ await onEachDialect(t, async (t, open) => {
       .execute()
     clock.advance(5_000)
 
+    t.equal(await settleAbandonedCalls({ ...settling, now: clock.wall() }), 2)
     t.equal(
-      await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
-      3,
+      dataOf(await calling.send('GET', `/v1/calls/${expired}`)).status,
+      'queued',
+      'a running node does that',
     )
+    t.equal(await settleExpiredCalls({ ...settling, now: clock.wall() }), 1)
     t.match(dataOf(await calling.send('GET', `/v1/calls/${answered}`)), {
       status: 'ended',
       disposition: 'unknown',
@@ -310,11 +480,7 @@ await onEachDialect(t, async (t, open) => {
       slots.map((slot) => slot.callId),
       [foreign],
     )
-    t.equal(
-      await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
-      0,
-      'once',
-    )
+    t.equal(await settleAbandonedCalls({ ...settling, now: clock.wall() }), 0, 'once')
     await calling.close()
   })
 
@@ -324,6 +490,7 @@ await onEachDialect(t, async (t, open) => {
       const calling = await openTestCalling(await open())
       const { clock, deps, folder, control } = calling
       const { db } = deps
+      const settling = { db, policy: BUILT_IN, nodeId: 'node-1', folder, owned: NONE }
       await calling.publishAgent()
       // A call that only heartbeats prove, and one whose recording reaches further.
       const silent = await place(calling)
@@ -331,7 +498,10 @@ await onEachDialect(t, async (t, open) => {
       for (const id of [silent, recorded]) {
         await calling.emitCallEvent(id, { type: 'dialing', sipCallId: id }, { type: 'answered' })
       }
-      const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+      const leases = openLeases({
+        ...{ db, clock, log: silentLog, nodeId: 'node-1', calls: control },
+        unstored: () => [],
+      })
       const heartbeat = () =>
         db.selectFrom('nodeHeartbeats').selectAll().where('nodeId', '=', 'node-1').executeTakeFirst()
       await until(async () => {
@@ -347,10 +517,7 @@ await onEachDialect(t, async (t, open) => {
       writeFileSync(join(folder, `${recorded}.wav`), writeWav({ rate, channels: [silence, silence] }))
 
       clock.advance(300_000)
-      t.equal(
-        await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
-        2,
-      )
+      t.equal(await settleAbandonedCalls({ ...settling, now: clock.wall() }), 2)
       for (const [id, lastedMs] of [
         [silent, aliveMs],
         [recorded, aliveMs + 1_500],
@@ -382,6 +549,7 @@ await onEachDialect(t, async (t, open) => {
     const alive = await place(calling)
     await db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', 'in', [dead, alive]).execute()
     await scheduleExpiredCalls(db, clock.wall())
+    let contactMs = LEASE_MS
     const handler = expiredCallsHandler({
       db,
       policy: BUILT_IN,
@@ -389,6 +557,8 @@ await onEachDialect(t, async (t, open) => {
       folder,
       clock,
       log: silentLog,
+      owned: () => new Set([own]),
+      contactMs: () => contactMs,
     })
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
     const live = async () => {
@@ -409,6 +579,13 @@ await onEachDialect(t, async (t, open) => {
       .execute()
     const renewed = clock.wall() + 10 * LEASE_MS
     await db.updateTable('calls').set({ leaseUntil: renewed }).where('id', '=', alive).execute()
+    contactMs = LEASE_MS - 1
+    for (let look = 0; look < 5; look++) {
+      await clock.advanceAsync(LEASE_MS / 4, 500)
+      await runner.idle()
+    }
+    t.same(await live(), new Set([own, dead, alive]), 'it has not seen for long enough who renews')
+    contactMs = LEASE_MS
     await until(async () => {
       await clock.advanceAsync(LEASE_MS / 4, 500)
       await runner.idle()
@@ -436,9 +613,18 @@ await onEachDialect(t, async (t, open) => {
     const { db } = deps
     await calling.publishAgent()
     const id = await place(calling)
-    const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+    const leases = openLeases({
+      ...{ db, clock, log: silentLog, nodeId: 'node-1', calls: control },
+      unstored: () => [],
+    })
     const later = clock.wall() + LEASE_MS + 1_000
-    t.equal(await settleExpiredCalls({ db, policy: BUILT_IN, nodeId: 'node-2', folder, now: later }), 1)
+    t.equal(
+      await settleExpiredCalls({
+        ...{ db, policy: BUILT_IN, nodeId: 'node-2', folder, now: later },
+        owned: NONE,
+      }),
+      1,
+    )
     clock.advance(LEASE_MS + 1_000)
     await until(async () => {
       await clock.advanceAsync(1_000, 500)
@@ -453,7 +639,10 @@ await onEachDialect(t, async (t, open) => {
     const { clock, deps, control } = calling
     await calling.publishAgent()
     const id = await place(calling)
-    const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+    const leases = openLeases({
+      ...{ db: deps.db, clock, log: silentLog, nodeId: 'node-1', calls: control },
+      unstored: () => [],
+    })
     const row = () => deps.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
     const before = (await row()).leaseUntil
     await until(async () => {

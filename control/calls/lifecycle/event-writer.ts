@@ -7,42 +7,61 @@ import type { EventSink } from '../../../signalling/call/ports.js'
 import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Db, Trx } from '../../db/database.js'
 import { isTransient } from '../../db/transient-error.js'
-import { GroupCommit } from '../../jobs/group-commit.js'
+import { endOfEventLoopTurn, GroupCommit } from '../../jobs/group-commit.js'
 import { mayOptOut } from '../opt-out.js'
+import type { EventSpool } from './event-spool.js'
 import { storeCallEvent } from './settle.js'
 
 /**
- * Limit of events that wait for the database, over all calls. Above it, informational events (turns, traces,
- * DTMF) are dropped and counted. The four events that change a call's state are never dropped.
+ * Limit of events that wait for the database, over all calls. Above it, events that only inform are dropped and counted.
+ * Events that change a call, its price or a person's rights are never dropped.
  */
 const MAX_WAITING = 20_000
 const FIRST_RETRY_MS = 50
-const LAST_RETRY_MS = 5_000
-
-const CHANGES_STATE: ReadonlySet<CallEvent['type']> = new Set(['dialing', 'ringing', 'answered', 'ended'])
+const LAST_RETRY_MS = 2_000
+/** Longest pause before an event that the database refuses, although it works, is tried again (ms). */
+const LAST_REFUSED_MS = 60_000
+/** Time after which an event that still waits is written to the disk, although nothing has failed yet (ms). */
+const OVERDUE_MS = 2_000
 
 /**
- * Interval at which the events of `WAIT` are stored, those of all calls in one transaction. A process that dies loses
+ * Interval at which events that may wait are stored, those of all calls in one transaction. A process that dies loses
  * those of its last second.
  */
 const GROUP_MS = 1_000
-/** Events that only inform. */
-const WAIT: ReadonlySet<CallEvent['type']> = new Set([
+/** Events that only inform. All others decide the state of a call, its price or its outcome. */
+const INFORMS: ReadonlySet<CallEvent['type']> = new Set([
   ...(['turn', 'trace', 'turn_record', 'interrupted', 'resumed', 'detected', 'usage'] as const),
-  ...(['tool', 'note', 'trouble', 'answered_by'] as const),
+  ...(['tool', 'note', 'trouble'] as const),
 ])
 /** Events of a call in one transaction. */
 const MAX_BATCH = 200
 
-/** Returns whether an event is stored at once. Words that may be an opt-out are: it stands before the next dial. */
-function isUrgent(event: CallEvent): boolean {
+/** Returns whether an event is never dropped. Words that may be an opt-out are not. */
+function isKept(event: CallEvent): boolean {
   if (event.type === 'turn') return event.turn.speaker === 'caller' && mayOptOut(event.turn.text)
-  return !WAIT.has(event.type)
+  return !INFORMS.has(event.type)
+}
+
+/** Returns whether an event is stored at once. Who answered may wait; an opt-out stands before the next dial. */
+function isUrgent(event: CallEvent): boolean {
+  return isKept(event) && event.type !== 'answered_by'
+}
+
+/** An event that is not stored yet. */
+interface Entry {
+  readonly event: CallEvent
+  readonly sinceMs: number
+  /** True when it is written to the disk, or about to be. */
+  onDisk: boolean
+  stored: boolean
 }
 
 /** Events of a call that are not stored yet. */
 interface Queue {
-  events: CallEvent[]
+  /** Those that a transaction is storing, or tries to. */
+  storing: readonly Entry[]
+  entries: Entry[]
   /** Ends the wait for other calls. Null while there is none. */
   wake: (() => void) | null
   /** Code awaits these events, so that they do not wait to be grouped with those of other calls. */
@@ -54,45 +73,63 @@ interface Queue {
 export interface CallEventWriter extends EventSink {
   /** Number of events received and not yet stored. */
   readonly waiting: number
-  /** Number of events lost: over the limit, or refused by the database permanently. */
+  /** Number of waiting events that are on the disk, too. */
+  readonly onDisk: number
+  /** Number of informational events lost: over the limit, or refused by the database permanently. */
   readonly lost: number
+  /** Calls with events that are not stored yet. */
+  calls(): Iterable<CallId>
   /** Stores the events of a call now. Resolves when they are stored, before who asks reads them. */
   settled(callId: CallId): Promise<void>
   /** Resolves true when all published events are stored, or false after `ms`. */
   flush(ms: number): Promise<boolean>
-  /** Stops retrying. The next start settles the calls of unstored events. Call `flush` first. */
+  /** Writes unstored events to the disk, from where the next start stores them, and stops. Call `flush` first. */
   close(): Promise<void>
 }
 
 /**
  * Stores the events of calls, in order per call, each with all its changes in one transaction: those that change
- * something at once, others once a second. A database outage only delays the events.
+ * something at once, others once a second. While the database is away the events wait in memory and on the disk, and are
+ * tried again without end; first come those that an earlier run left on the disk.
  */
 export function openCallEventWriter(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly policy: PolicyInForce
+  readonly spool: EventSpool
 }): CallEventWriter {
-  const { db, clock, log, policy } = options
+  const { db, clock, log, policy, spool } = options
   const scope = new Scope()
   const group = new GroupCommit(db)
   const queues = new Map<CallId, Queue>()
   const pumps = new Set<Promise<void>>()
+  /** Ends the pauses of batches that wait for the database to come back. */
+  const retries = new Set<() => void>()
   let waiting = 0
+  let onDisk = 0
   let lost = 0
+  /** Batches that the database did not take yet. */
+  let failing = 0
   /** Flushes in progress: nothing waits for a group meanwhile. */
   let flushing = 0
   let timer: { cancel(): void } | null = null
+  /** True while a timer looks for events that wait for long. */
+  let watching = false
+  let spooling: Promise<void> | null = null
 
-  /** Resolves after `ms`, or at once when the writer closes. */
-  function pause(ms: number): Promise<void> {
+  /** Resolves after `ms`, or at once when the writer closes or, for `retries`, when the database is back. */
+  function pause(ms: number, group: Set<() => void> | null): Promise<void> {
     return new Promise((resolve) => {
-      const forget = scope.own(resolve)
-      scope.after(clock, ms, () => {
+      const done = (): void => {
+        pending.cancel()
+        group?.delete(done)
         forget()
         resolve()
-      })
+      }
+      const pending = scope.after(clock, ms, done)
+      const forget = scope.own(done)
+      group?.add(done)
     })
   }
 
@@ -111,75 +148,171 @@ export function openCallEventWriter(options: {
     queue.wake = null
   }
 
-  async function store(batch: readonly CallEvent[]): Promise<void> {
-    const write = async (trx: Trx): Promise<void> => {
-      for (const event of batch) await storeCallEvent(trx, policy, event)
+  /** Writes all waiting events to the disk that are not there. */
+  function toDisk(): Promise<void> {
+    spooling ??= (async () => {
+      // The events of one turn of the event loop are written together.
+      await endOfEventLoopTurn()
+      spooling = null
+      const entries = [...queues.values()]
+        .flatMap((queue) => [...queue.storing, ...queue.entries])
+        .filter((entry) => !entry.onDisk && !entry.stored)
+      if (entries.length === 0) return
+      for (const entry of entries) entry.onDisk = true
+      onDisk += entries.length
+      if (await spool.add(entries.map(({ event }) => event))) return
+      for (const entry of entries) {
+        entry.onDisk = false
+        if (!entry.stored) onDisk--
+      }
+    })()
+    return spooling
+  }
+
+  /** Watches for events that wait because the database neither stores nor fails. */
+  function watchOverdue(): void {
+    if (watching) return
+    watching = true
+    scope.after(clock, OVERDUE_MS, () => {
+      watching = false
+      if (waiting === 0) return
+      const since = clock.now() - OVERDUE_MS
+      const late = [...queues.values()].some(({ storing }) => storing.some(({ sinceMs }) => sinceMs <= since))
+      if (late) void toDisk()
+      watchOverdue()
+    })
+  }
+
+  function stored(batch: readonly Entry[]): void {
+    const before = onDisk
+    for (const entry of batch) {
+      entry.stored = true
+      if (entry.onDisk) onDisk--
     }
-    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(LAST_RETRY_MS, waitMs * 2)) {
-      try {
-        // Changes of state do not wait for the events of other calls.
-        if (batch.some(isUrgent)) await db.transaction().execute(write)
-        else await group.write(write)
-        return
-      } catch (error) {
-        const [first] = batch
-        const fields = { callId: first?.callId, seq: first?.seq, type: first?.type, error: errorText(error) }
-        if (!isTransient(error)) {
-          if (batch.length > 1) {
+    waiting -= batch.length
+    if (before > 0 && onDisk === 0) void spool.clear()
+    for (const retry of [...retries]) retry()
+  }
+
+  /** Returns whether an event that the database refuses has to be kept: it changes a call that exists. */
+  async function mustKeep(event: CallEvent): Promise<boolean> {
+    if (!isKept(event)) return false
+    const call = await db.selectFrom('calls').select('id').where('id', '=', event.callId).executeTakeFirst()
+    return call !== undefined
+  }
+
+  /** Stores a batch, however long that takes. Returns only when it is stored, lost, or the writer closes. */
+  async function store(batch: readonly Entry[]): Promise<void> {
+    const [first] = batch
+    const write = async (trx: Trx): Promise<void> => {
+      for (const { event } of batch) await storeCallEvent(trx, policy, event)
+    }
+    const urgent = batch.some(({ event }) => isUrgent(event))
+    let failures = 0
+    let waitMs = FIRST_RETRY_MS
+    try {
+      for (;;) {
+        try {
+          // Changes of state do not wait for the events of other calls.
+          if (urgent) await db.transaction().execute(write)
+          else await group.write(write)
+          stored(batch)
+          return
+        } catch (error) {
+          const { callId, seq, type } = first?.event ?? {}
+          const fields = { callId, seq, type, events: batch.length, error: errorText(error) }
+          const passes = isTransient(error)
+          if (!passes && batch.length > 1) {
             // One of them cannot be stored. The others can.
-            for (const event of batch) await store([event])
+            for (const entry of batch) await store([entry])
             return
           }
-          lost++
-          log.error(fields, 'call_event.store_failed')
-          return
+          if (!passes && first !== undefined && !(await mustKeep(first.event).catch(() => true))) {
+            lost++
+            log.error(fields, 'call_event.lost')
+            stored(batch)
+            return
+          }
+          if (scope.closed) {
+            log.warn(fields, 'call_event.unstored_at_close')
+            return
+          }
+          failures++
+          if (failures === 1) failing++
+          void toDisk()
+          if (!passes) log.error(fields, 'call_event.store_failed')
+          // One line for the first, second, fourth, eighth try and so on.
+          else if ((failures & (failures - 1)) === 0)
+            log.warn({ ...fields, failures }, 'call_event.store_retried')
+          await pause(waitMs, passes ? retries : null)
+          waitMs = Math.min(passes ? LAST_RETRY_MS : LAST_REFUSED_MS, waitMs * 2)
         }
-        if (scope.closed) {
-          log.warn({ ...fields, events: batch.length }, 'call_event.unstored_at_close')
-          return
-        }
-        log.warn(fields, 'call_event.store_retried')
-        await pause(waitMs)
       }
+    } finally {
+      if (failures > 0) failing--
     }
   }
 
   async function pump(callId: CallId, queue: Queue): Promise<void> {
-    while (queue.events.length > 0) {
+    while (queue.entries.length > 0) {
       const waits = flushing === 0 && !queue.hurried && !scope.closed
-      if (waits && !queue.events.some(isUrgent)) await groupTime(queue)
-      const batch = queue.events.splice(0, MAX_BATCH)
-      await store(batch)
-      waiting -= batch.length
+      if (waits && !queue.entries.some(({ event }) => isUrgent(event))) await groupTime(queue)
+      queue.storing = queue.entries.splice(0, MAX_BATCH)
+      await store(queue.storing)
+      queue.storing = []
     }
     queues.delete(callId)
   }
+
+  function add(entry: Entry): void {
+    const { event } = entry
+    waiting++
+    watchOverdue()
+    const queue = queues.get(event.callId)
+    if (queue !== undefined) {
+      queue.entries.push(entry)
+      if (queue.wake !== null && isUrgent(event)) queue.wake()
+      return
+    }
+    const own: Queue = {
+      storing: [],
+      entries: [entry],
+      wake: null,
+      hurried: false,
+      stored: Promise.resolve(),
+    }
+    queues.set(event.callId, own)
+    const running = pump(event.callId, own).finally(() => pumps.delete(running))
+    own.stored = running
+    pumps.add(running)
+  }
+
+  // A write that failed at first may stand behind later ones.
+  for (const event of spool.left.toSorted((a, b) => a.seq - b.seq)) {
+    onDisk++
+    add({ event, sinceMs: clock.now(), onDisk: true, stored: false })
+  }
+  if (onDisk > 0) log.warn({ events: onDisk, calls: queues.size }, 'call_events.left_by_earlier_run')
 
   return {
     get waiting() {
       return waiting
     },
+    get onDisk() {
+      return onDisk
+    },
     get lost() {
       return lost
     },
+    calls: () => queues.keys(),
     publish(event) {
-      if (waiting >= MAX_WAITING && !CHANGES_STATE.has(event.type)) {
+      if (waiting >= MAX_WAITING && !isKept(event)) {
         lost++
         log.warn({ callId: event.callId, type: event.type }, 'call_event.dropped')
         return
       }
-      waiting++
-      const queue = queues.get(event.callId)
-      if (queue !== undefined) {
-        queue.events.push(event)
-        if (queue.wake !== null && isUrgent(event)) queue.wake()
-        return
-      }
-      const own: Queue = { events: [event], wake: null, hurried: false, stored: Promise.resolve() }
-      queues.set(event.callId, own)
-      const running = pump(event.callId, own).finally(() => pumps.delete(running))
-      own.stored = running
-      pumps.add(running)
+      add({ event, sinceMs: clock.now(), onDisk: false, stored: false })
+      if (failing > 0) void toDisk()
     },
     async settled(callId) {
       const queue = queues.get(callId)
@@ -209,9 +342,11 @@ export function openCallEventWriter(options: {
       }
     },
     async close() {
+      if (waiting > 0) await toDisk()
       await scope.close()
       wakeAll()
       await Promise.allSettled(pumps)
+      await spool.close()
     },
   }
 }

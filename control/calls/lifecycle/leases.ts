@@ -2,9 +2,10 @@ import type { Clock } from '../../../media/base/clock.js'
 import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
+import type { CallId } from '../../../signalling/call/call-events.js'
 import { STOPPED_BY_STAFF, WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
-import type { Db, Trx } from '../../db/database.js'
+import type { Db, OpenDatabase, Trx } from '../../db/database.js'
 import { extendCallHolds } from '../../wallet/call-billing.js'
 import { SLOT_LIFE_MS } from '../placement/call-slots.js'
 
@@ -20,6 +21,10 @@ const ABSENT_MS = 3 * PRESENCE_MS
  * the calls, by which these are billed.
  */
 const PRESENCE = 'presence:'
+/** Time without an answer of the database after which contact with it counts as broken (ms). */
+const CONTACT_GAP_MS = PRESENCE_MS + 15_000
+/** Leases in one statement. */
+const RENEWED_AT_ONCE = 500
 /** Interval of heartbeats, and longest delay of a hang-up that another node requested (ms). */
 const LOOK_MS = 1_000
 
@@ -37,33 +42,45 @@ export async function anotherNodeRuns(db: Db | Trx, nodeId: string, now: number)
 }
 
 export interface Leases {
+  /**
+   * Time (ms) for which this process has reached the database without a break. Who could not see that others renewed their
+   * leases cannot tell which of them are lost.
+   */
+  readonly contactMs: number
   close(): Promise<void>
 }
 
 /**
- * Renews the leases of this node's live calls, stores a heartbeat every second, and carries out hang-ups that the database holds: those
- * requested through another node, by the kill switch of staff, or before the call was dialled. Keeps the holds on the wallet ahead of the calls and
- * ends the calls that a wallet does not cover any longer.
+ * Renews the leases of the calls that this process has in its memory, stores a heartbeat every second, and carries out
+ * hang-ups that the database holds: those requested through another node, by the kill switch of staff, or before the call
+ * was dialled. Keeps the holds on the wallet ahead of the calls and ends the calls that a wallet does not cover any longer.
  */
 export function openLeases(options: {
   readonly db: Db
+  /** Tells whether the database seems to work. While it does not, the presence is stored each second to find out. */
+  readonly database?: Pick<OpenDatabase, 'available'>
   /** The database's clock, which all nodes share. */
   readonly clock: Clock
   readonly log: Log
   readonly nodeId: string
-  readonly calls: Pick<CallControl, 'live' | 'hangUp' | 'finish'>
+  readonly calls: Pick<CallControl, 'live' | 'liveCalls' | 'hangUp' | 'finish'>
+  /** Calls that may have ended already, with events that are not stored yet. */
+  readonly unstored: () => Iterable<CallId>
 }): Leases {
-  const { db, clock, log, nodeId, calls } = options
+  const { db, database, clock, log, nodeId, calls, unstored } = options
   const scope = new Scope()
   let renewedAt = clock.now()
   let leaseUntil = clock.wall() + LEASE_MS
   let notedAt = Number.NEGATIVE_INFINITY
+  let contactSince = clock.now()
+  let seenAt = clock.now()
+  let lostContact = false
   let running: Promise<void> = Promise.resolve()
 
   /** Stores the presence of the node when it is due, and the heartbeat of its calls if there are any. */
   async function beat(): Promise<void> {
     const now = clock.now()
-    const due = now - notedAt >= PRESENCE_MS
+    const due = now - notedAt >= PRESENCE_MS || database?.available === false
     const names = [...(due ? [`${PRESENCE}${nodeId}`] : []), ...(calls.live > 0 ? [nodeId] : [])]
     if (names.length === 0) return
     const aliveAt = clock.wall()
@@ -73,24 +90,37 @@ export function openLeases(options: {
       .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
       .execute()
     if (due) notedAt = now
+    // From now on nothing that another node wrote is missed.
+    if (lostContact || clock.now() - seenAt > CONTACT_GAP_MS) contactSince = clock.now()
+    lostContact = false
+    seenAt = clock.now()
+  }
+
+  /** Renews the leases of calls; those of others, whose end was lost, expire. */
+  async function renew(owned: readonly CallId[], leaseUntil: number): Promise<void> {
+    for (let from = 0; from < owned.length; from += RENEWED_AT_ONCE) {
+      await db
+        .updateTable('calls')
+        .set({ leaseUntil })
+        .where('nodeId', '=', nodeId)
+        .where('endedAt', 'is', null)
+        .where('id', 'in', owned.slice(from, from + RENEWED_AT_ONCE))
+        .execute()
+    }
   }
 
   async function look(): Promise<void> {
     await beat()
-    if (calls.live === 0) return
-    if (clock.now() - renewedAt >= RENEW_MS) {
+    const owned = [...new Set([...calls.liveCalls(), ...unstored()])]
+    if (owned.length > 0 && clock.now() - renewedAt >= RENEW_MS) {
       const expired = clock.wall() >= leaseUntil
-      const renewed = { leaseUntil: clock.wall() + LEASE_MS }
-      await db
-        .updateTable('calls')
-        .set(renewed)
-        .where('nodeId', '=', nodeId)
-        .where('endedAt', 'is', null)
-        .execute()
+      const until = clock.wall() + LEASE_MS
+      await renew(owned, until)
       if (expired) await hangUpLost()
       renewedAt = clock.now()
-      leaseUntil = renewed.leaseUntil
+      leaseUntil = until
     }
+    if (calls.live === 0) return
     const asked = await db
       .selectFrom('calls')
       .select(['id', 'hangupCause'])
@@ -103,7 +133,8 @@ export function openLeases(options: {
       if (hangupCause === 'staff') calls.finish(id, null, STOPPED_BY_STAFF)
       else calls.hangUp(id, 'operator')
     }
-    for (const id of await extendCallHolds(db, nodeId, clock.wall())) calls.finish(id, null, WALLET_EXHAUSTED)
+    const exhausted = await extendCallHolds(db, nodeId, new Set(calls.liveCalls()), clock.wall())
+    for (const id of exhausted) calls.finish(id, null, WALLET_EXHAUSTED)
   }
 
   /** Hangs up the calls that another node settled while this one, or its database, stood still. */
@@ -123,6 +154,7 @@ export function openLeases(options: {
     scope.after(clock, LOOK_MS, () => {
       running = look()
         .catch((error: unknown) => {
+          lostContact = true
           log.warn({ error: errorText(error) }, 'leases.renew_failed')
         })
         .finally(() => {
@@ -133,6 +165,10 @@ export function openLeases(options: {
 
   again()
   return {
+    get contactMs() {
+      const now = clock.now()
+      return lostContact || now - seenAt > CONTACT_GAP_MS ? 0 : now - contactSince
+    },
     async close() {
       await scope.close()
       await running

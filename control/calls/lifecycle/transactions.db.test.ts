@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { memorySpool } from '../../../fixtures/database/memory-spool.js'
 import { openMortal } from '../../../fixtures/database/mortal.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
@@ -95,8 +96,11 @@ await onEachDialect(t, async (t, open) => {
       const deps: Deps = { ...calling.deps, db: counted.db }
       const { db, objects, rootKey } = deps
       const log = silentLog
-      const writer = openCallEventWriter({ ...deps, log })
-      const leases = openLeases({ db, clock, log, nodeId: 'node-1', calls: control })
+      const writer = openCallEventWriter({ ...deps, log, spool: memorySpool() })
+      const leases = openLeases({
+        ...{ db, clock, log, nodeId: 'node-1', calls: control },
+        unstored: () => [],
+      })
       const handlers = [
         sealingHandler({ rootKey, clock }),
         storingHandler({ db, objects, log, nodeId: 'node-1', folder }),

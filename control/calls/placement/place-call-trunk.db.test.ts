@@ -103,6 +103,7 @@ await onEachDialect(t, async (t, openDatabase) => {
             takeOver: () => 'call_ending',
             giveBack: () => false,
             live: 0,
+            liveCalls: () => [],
             draining: false,
             connected: true,
             drain: async () => {},

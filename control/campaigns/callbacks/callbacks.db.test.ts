@@ -127,7 +127,10 @@ await onEachDialect(t, async (t, open) => {
     const [callback] = await list()
     const lost = String(callback?.resultCallId)
     const now = clock.wall() + 120_000
-    const expired = { db, policy: policyInForce(null), nodeId: 'node-2', folder: calling.folder, now }
+    const expired = {
+      ...{ db, policy: policyInForce(null), nodeId: 'node-2', folder: calling.folder, now },
+      owned: new Set<string>(),
+    }
     // A process of an earlier release that died after the transaction of the call left this.
     await db.updateTable('calls').set({ sentAt: null }).where('id', '=', lost).execute()
     t.equal(await settleExpiredCalls(expired), 1)

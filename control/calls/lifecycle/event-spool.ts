@@ -1,0 +1,121 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EngineError, errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import type { CallEvent } from '../../../signalling/call/call-events.js'
+
+/**
+ * Bytes that the file always occupies. A disk that is full of other data, as it is when SQLite fails with SQLITE_FULL, then
+ * still has room for the ends of some thousand calls.
+ */
+const RESERVED_BYTES = 4 * 2 ** 20
+/** Largest size of the file. */
+const MOST_BYTES = 64 * 2 ** 20
+
+/** Call events on this machine's disk that wait for the database. They outlive the process. */
+export interface EventSpool {
+  /** Events that an earlier run left, in the order in which they happened. */
+  readonly left: readonly CallEvent[]
+  /** Adds events. Resolves false when the file is full or cannot be written: the events are in memory only. */
+  add(events: readonly CallEvent[]): Promise<boolean>
+  /** Forgets all events: they are stored. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Opens the file `call-events` in the data folder, readable by its owner only: one JSON text on each line, then zeros.
+ * Throws EngineError `storage_failed` when it cannot be read or written.
+ */
+export async function openEventSpool(
+  dataFolder: string,
+  log: Log,
+  mostBytes: number = MOST_BYTES,
+): Promise<EventSpool> {
+  const path = join(dataFolder, 'call-events')
+  let file: FileHandle
+  let left: readonly CallEvent[]
+  /** Where the next event is written. */
+  let end: number
+  try {
+    file = await open(path, 'a', 0o600)
+    await file.close()
+    file = await open(path, 'r+')
+    await file.chmod(0o600)
+    const bytes = await file.readFile()
+    ;({ left, end } = readEvents(bytes))
+    if (bytes.length < RESERVED_BYTES)
+      await file.write(Buffer.alloc(RESERVED_BYTES - bytes.length), 0, null, bytes.length)
+    await file.sync()
+  } catch (error) {
+    throw new EngineError('storage_failed', `${path} cannot be used: ${errorText(error)}`, { cause: error })
+  }
+  let running: Promise<unknown> = Promise.resolve()
+
+  /** Runs after what was asked for earlier. */
+  function inOrder<T>(run: () => Promise<T>): Promise<T> {
+    const result = running.then(run)
+    running = result.catch(() => {})
+    return result
+  }
+
+  return {
+    left,
+    add: (events) =>
+      inOrder(async () => {
+        const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+        if (end + bytes.length > mostBytes) {
+          log.error({ events: events.length, bytes: end }, 'call_events.spool_full')
+          return false
+        }
+        try {
+          // A part of a write is overwritten by the next one.
+          await writeAll(file, bytes, end)
+          await file.datasync()
+        } catch (error) {
+          log.error({ events: events.length, error: errorText(error) }, 'call_events.spool_failed')
+          return false
+        }
+        end += bytes.length
+        return true
+      }),
+    clear: () =>
+      inOrder(async () => {
+        if (end === 0) return
+        try {
+          // Zeros from the start on: a process that dies meanwhile leaves an empty file.
+          await writeAll(file, Buffer.alloc(Math.min(end, RESERVED_BYTES)), 0)
+          await file.truncate(RESERVED_BYTES)
+          await file.datasync()
+          end = 0
+        } catch (error) {
+          // The events stay, and are written behind. Storing them again changes nothing.
+          log.error({ error: errorText(error) }, 'call_events.spool_failed')
+        }
+      }),
+    close: () => inOrder(() => file.close()),
+  }
+}
+
+/** Reads the events before the first zero. A line that was cut off by a crash ends them. */
+function readEvents(bytes: Buffer): { readonly left: readonly CallEvent[]; readonly end: number } {
+  const left: CallEvent[] = []
+  let end = 0
+  for (;;) {
+    const next = bytes.indexOf('\n', end)
+    if (next === -1 || bytes[end] === 0) return { left, end }
+    try {
+      left.push(JSON.parse(bytes.toString('utf8', end, next)))
+    } catch {
+      return { left, end }
+    }
+    end = next + 1
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
