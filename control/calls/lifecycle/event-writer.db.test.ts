@@ -345,14 +345,8 @@ await onEachDialect(t, async (t, open) => {
     bridge.publish({ callId: id, seq: 20_003, at: clock.wall(), ...monitor, status: 'begun' })
     const took = { type: 'agent_took_over', agentVersionId: null, atMs: 0 } as const
     bridge.publish({ callId: id, seq: 20_004, at: clock.wall(), ...took })
-    bridge.publish({
-      callId: id,
-      seq: 20_005,
-      at: clock.wall(),
-      type: 'answered_by',
-      by: 'voicemail',
-      atMs: 1,
-    })
+    const by = { type: 'answered_by', by: 'voicemail', evidence: 'beep', atMs: 1 } as const
+    bridge.publish({ callId: id, seq: 20_005, at: clock.wall(), ...by })
     bridge.publish(turnEvent(id, 20_006, clock.wall(), 'caller', 'please do not call me again'))
     t.equal(bridge.waiting, 20_005)
     t.equal(bridge.lost, 1)
