@@ -304,3 +304,21 @@ t.test('a refusal brings the Reason of the network', async (t) => {
   t.match(await failed, { code: 'sip_refused', context: { status: 404, reason: 'Q.850;cause=1' } })
   await peer.next('ACK')
 })
+
+t.test('while no call is accepted a proxy learns it from OPTIONS, and INVITEs go elsewhere', async (t) => {
+  const opened = await open(t)
+  const { sip, peer, ask } = opened
+  let accepted = false
+  sip.acceptCallsWhile(() => accepted)
+  for (const refused of [
+    await ask(request('OPTIONS', peer)),
+    await ask(request('INVITE', peer, {}, SDP_A)),
+  ]) {
+    t.match(refused.start, 'SIP/2.0 503')
+    t.match(refused.header('Retry-After'), /^\d+$/)
+  }
+  t.equal(opened.invites.length, 0)
+  accepted = true
+  t.match((await ask(request('OPTIONS', peer))).start, 'SIP/2.0 200')
+  await ringing(opened)
+})
