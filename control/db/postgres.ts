@@ -11,8 +11,8 @@ import {
 import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { DatabaseLimits, Db, OpenDatabase } from './database.js'
 import { NamedStatements } from './named-statements.js'
+import type { DatabaseLimits, Db, OpenDatabase } from './open-database.js'
 import { connectionLost, PromptClient } from './postgres-client.js'
 import type { Database } from './tables/schema.js'
 

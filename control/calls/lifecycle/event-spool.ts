@@ -35,7 +35,7 @@ export async function openEventSpool(
   const path = join(dataFolder, 'call-events')
   let file: FileHandle
   let left: readonly CallEvent[]
-  /** Where the next event is written. */
+  /** Position of the next event in the file. */
   let end: number
   try {
     file = await open(path, 'a', 0o600)

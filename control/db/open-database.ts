@@ -1,0 +1,31 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Database } from './tables/schema.js'
+
+export type Dialect = 'sqlite' | 'postgres'
+
+/** Database or transaction. Inside a transaction use only the transaction. */
+export type Db = Kysely<Database>
+export type Trx = Transaction<Database>
+
+export interface OpenDatabase {
+  readonly db: Db
+  /**
+   * For statements that may read a whole table: they never block this thread, nor the statements of `db`. Sees
+   * all committed changes. Without transactions.
+   */
+  readonly reads: Db
+  readonly dialect: Dialect
+  /** False while the last statement failed because the database was full, failing or out of reach. */
+  readonly available: boolean
+  close(): Promise<void>
+}
+
+/** Limits of the connections to PostgreSQL. SQLite has one connection, in this process. */
+export interface DatabaseLimits {
+  /** Most connections for statements that write. */
+  readonly connections: number
+  /** Longest time of one statement (ms); null sets no limit, for migrations and restores. */
+  readonly statementMs: number | null
+}
+
+export const DEFAULT_LIMITS: DatabaseLimits = { connections: 10, statementMs: 10_000 }
