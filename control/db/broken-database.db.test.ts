@@ -146,7 +146,7 @@ t.test('a server that falls silent', async (t) => {
   gate.fallSilent(false)
   t.match(await sql`select 1 as one`.execute(database.db), { rows: [{ one: 1 }] })
 
-  // Nobody listens: after the first failure statements do not wait for a connection, until one is made again.
+  // The port is closed: after the first failure statements do not wait for a connection, until one is made again.
   gate.close()
   await until(async () => {
     await t.rejects(sql`select 1`.execute(database.db), UNAVAILABLE)

@@ -7,7 +7,7 @@ import type { OpenDatabase } from './database.js'
 
 /**
  * A clock whose `wall` is the time of the database, so that processes on several machines agree on leases. Between two
- * measurements it follows the monotonic clock: when somebody sets the time of this machine, it does not jump.
+ * measurements it follows the monotonic clock: it does not jump when the time of this machine is set.
  */
 export interface DatabaseClock extends Clock {
   /** Time (ms) since the last measurement that found the time of the database changed; infinite if none did. */
@@ -16,7 +16,7 @@ export interface DatabaseClock extends Clock {
 }
 
 const REFRESH_MS = 20_000
-/** A larger difference (ms) between two measurements is no drift: somebody set the time. */
+/** A larger difference (ms) between two measurements is no drift: the time was set. */
 const STEP_MS = 1_000
 
 /**
