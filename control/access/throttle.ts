@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
-import { type Refusal, refuse } from '../api/problem.js'
+import { type Refusal, tooEarly } from '../api/problem.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 
@@ -40,14 +40,7 @@ export async function throttle(
     .executeTakeFirstOrThrow()
   if (row.attempts <= perMinute) return null
   const seconds = Math.max(1, Math.ceil((row.startedAt + WINDOW_MS - now) / 1000))
-  return refuse(
-    'rate_limited',
-    `Too many attempts. Try again in ${seconds} s.`,
-    {
-      retry_after_seconds: seconds,
-    },
-    { 'retry-after': String(seconds) },
-  )
+  return tooEarly(`Too many attempts. Try again in ${seconds} s.`, seconds)
 }
 
 /**

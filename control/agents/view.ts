@@ -64,6 +64,12 @@ export async function withNumbers(db: Db | Trx, actor: Actor, row: AgentRow): Pr
   return agentView(row, numbers.get(row.id) ?? [])
 }
 
+/** Returns a configuration as it is read: a tool without a mock has one that is off. */
+function shownConfig(config: AgentConfig): AgentConfig {
+  const tools = config.tools.map((tool) => ({ ...tool, mock: tool.mock ?? { enabled: false, response: '' } }))
+  return { ...config, tools }
+}
+
 export function agentView(row: AgentRow, numberIds: readonly string[]): z.input<typeof Agent> {
   return {
     id: row.id,
@@ -74,7 +80,7 @@ export function agentView(row: AgentRow, numberIds: readonly string[]): z.input<
     latestVersion: row.latestVersion,
     hasUnpublishedChanges: row.draftHash !== row.publishedHash,
     numberIds: [...numberIds],
-    ...readConfig(row.draft),
+    ...shownConfig(readConfig(row.draft)),
     createdAt: timestamp(row.createdAt),
     updatedAt: timestamp(row.updatedAt),
     deletedAt: null,
@@ -94,6 +100,6 @@ export function versionView(row: AgentVersionRow): z.input<typeof AgentVersion> 
         : { type: row.createdByType, id: row.createdById },
     purpose: row.purpose,
     knowledge: [...readDelivery(row.knowledge)],
-    ...readConfig(row.config),
+    ...shownConfig(readConfig(row.config)),
   }
 }

@@ -34,9 +34,9 @@ import type { RateLimiter } from './request-budget.js'
 export interface PermitIssuer {
   /**
    * Makes a permit for one dial. Call it only after the sealed gate record of that call is committed;
-   * `compliance/clearance.ts` is the only caller.
+   * `compliance/clearance.ts` is the only caller. `mayDial` decides again at the time of the INVITE (Unix ms).
    */
-  issue(call: Pick<Permit, 'recordId' | 'callId' | 'to' | 'from'>): Permit
+  issue(call: Pick<Permit, 'recordId' | 'callId' | 'to' | 'from'>, mayDial: (now: number) => boolean): Permit
 }
 
 /** A request to hand a call to a person. */

@@ -205,3 +205,14 @@ export function errorEnvelope(refusal: Refusal, docsUrl: string, requestId: stri
     },
   }
 }
+
+/** Refuses a request that comes too early. Every such refusal tells the seconds to wait, in a header and in its details. */
+export function tooEarly(message: string, seconds: number, details: Details = {}): Refusal<'rate_limited'> {
+  const wait = Math.max(1, Math.ceil(seconds))
+  return refuse(
+    'rate_limited',
+    message,
+    { ...details, retry_after_seconds: wait },
+    { 'retry-after': String(wait) },
+  )
+}

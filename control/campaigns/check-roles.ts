@@ -16,7 +16,8 @@ const ROLES: Readonly<Record<CheckType, Role>> = {
   enforcement: 'every_call',
   verification: 'every_call',
   calling_window: 'own_rules',
-  dnd_register: { excludes: 'dnd_register' },
+  // A consent of the person would have allowed the call.
+  dnd_register: { excludes: 'missing_consent' },
   consent: { excludes: 'missing_consent' },
   frequency_cap: { excludes: 'frequency_cap' },
   robocall_declaration: 'every_call',

@@ -31,7 +31,7 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
         ? { kind: 'exclude', reason: 'trunk_prefix' }
         : TARGET_UNAVAILABLE
     case 'insufficient_funds':
-      return { kind: 'pause', reason: 'low_balance' }
+      return isHeld(details ?? {}) ? { kind: 'retry' } : { kind: 'pause', reason: 'low_balance' }
     case 'concurrent_call_limit_reached':
     case 'internal_error':
     case 'provider_unavailable':
@@ -43,6 +43,11 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
     default:
       return TARGET_UNAVAILABLE
   }
+}
+
+/** Returns whether the balance covers the call, and only calls in progress hold it. They end within minutes. */
+function isHeld({ balancePaise, minBalancePaise, onHold }: Readonly<Record<string, unknown>>): boolean {
+  return onHold !== true && Number(balancePaise) >= Number(minBalancePaise)
 }
 
 function blocked(details: Readonly<Record<string, unknown>>, now: number): RefusedDial {

@@ -136,6 +136,7 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
         recipientId: recipient.id,
         callbackId: null,
         agentVersion: campaign.agentVersion,
+        isOpen: open,
         bind: async (trx, callId, now) => {
           if (!open(now)) throw new WindowClosedError()
           await bindAttempt(trx, claim, callId, now)

@@ -130,17 +130,22 @@ t.test('what a campaign does next', (t) => {
     ],
     [
       'the wallet is dry',
-      decide({}, { wallet: { balancePaise: 0, covered: false } }),
+      decide({}, { wallet: { balancePaise: 0, funds: 'short' } }),
       moves({ to: 'paused', reason: 'low_balance' }),
     ],
     [
+      'calls in progress hold the money of the next one',
+      decide({}, { wallet: { balancePaise: 2_000, funds: 'held' } }),
+      waits(NOW + 1_000),
+    ],
+    [
       'below its floor',
-      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 499, covered: true } }),
+      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 499, funds: 'covered' } }),
       moves({ to: 'paused', reason: 'low_balance' }),
     ],
     [
       'at its floor',
-      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 500, covered: true } }),
+      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 500, funds: 'covered' } }),
       dials(NOW + 1_000),
     ],
     [

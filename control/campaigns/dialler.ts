@@ -93,12 +93,18 @@ export interface RouteState {
   readonly freeLines: number
 }
 
+/**
+ * Whether the wallet pays for the next call. `held`: the balance does, but calls in progress hold it and may give it back when they
+ * end. `short`: it does not, or the wallet is on hold.
+ */
+export type Funds = 'covered' | 'held' | 'short'
+
 export interface DiallerState {
   readonly campaigns: readonly CampaignState[]
   /** Agent slots that campaigns may still take: free ones, within their share of the limit. */
   readonly freeSlots: number
   /** Null in the test environment. */
-  readonly wallet: { readonly balancePaise: number; readonly covered: boolean } | null
+  readonly wallet: { readonly balancePaise: number; readonly funds: Funds } | null
   readonly routes: ReadonlyMap<string, RouteState>
 }
 
@@ -244,6 +250,7 @@ function dialOf(
   if (readyAt > now || at > now + AHEAD_MS || closed) return wait(at)
   const lines = capacity.lines.get(route) ?? FREE_ROUTE.freeLines
   const most = campaign.probe === null ? campaign.maxConcurrent : 1
+  if (state.wallet?.funds === 'held') return wait(now + BLOCKED_MS)
   if (capacity.slots <= 0 || lines <= 0 || campaign.inFlight >= most) {
     return wait(now + BLOCKED_MS)
   }
@@ -268,7 +275,7 @@ function pauseOf(campaign: CampaignState, wallet: DiallerState['wallet']): Pause
   if (campaign.targetProblem !== null) return 'target_unavailable'
   if (wallet !== null) {
     const { autoPauseBelowPaise: floor } = campaign
-    if (!wallet.covered || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
+    if (wallet.funds === 'short' || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
   }
   if (campaign.probe !== null) {
     if (campaign.probe.carrierFailures > 0) return 'carrier_errors'

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { isId, newId } from '../../media/base/ids.js'
 import { asPurpose, findAgent } from '../agents/store.js'
 import type { Deps } from '../api/deps.js'
-import { type Refusal, refuse } from '../api/problem.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
 import { oneLine } from '../base/schemas.js'
 import { readPoolUse } from '../calls/placement/call-slots.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
-import { existsInOtherEnvironment, findNumber } from '../numbers/store.js'
+import { namedNumber } from '../numbers/named-number.js'
 import type { Owner } from './store.js'
 import { BACKOFFS, RETRY_ON } from './view.js'
 
@@ -168,15 +168,8 @@ async function targetOf(
       path: 'agentId',
     })
   }
-  const number = isId('num', numberId) ? await findNumber(db, owner, numberId) : null
-  if (number === null) {
-    const details = { resource: 'number', path: 'numberId' }
-    if (isId('num', numberId) && (await existsInOtherEnvironment(db, owner, numberId))) {
-      const message = 'The number belongs to the other environment (test or live) than the API key.'
-      return refuse('environment_mismatch', message, { path: 'numberId' })
-    }
-    return refuse('not_found', 'The number does not exist. Correct numberId.', details)
-  }
+  const number = await namedNumber(db, owner, numberId)
+  if (isRefusal(number)) return number
   if (number.routingMode !== 'svc_agent') {
     const message = 'Campaigns call with agents only. Set routingMode of the number to svc_agent.'
     return refuse('unprocessable_entity', message, { path: 'numberId' })

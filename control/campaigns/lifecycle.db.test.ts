@@ -496,11 +496,14 @@ await onEachDialect(t, async (t, open) => {
     tab.close()
   })
 
-  await t.test('a carrier that answers 503 halves the pace, which grows again', async (t) => {
+  await t.test('a burst of 503 halves the pace once, and one about one number does not', async (t) => {
     const rig = await openRig(t, await open())
     const { clock, deps } = rig.calling
     const { launch, look, end } = actions(rig)
-    const id = await launch({ pacing: { callsPerMinute: 60, maxConcurrent: 5 } }, [ONE, TWO, THREE])
+    const [FOUR, FIVE, SIX, ...more] = Array.from({ length: 8 }, (_, n) => `+91982000000${n}`)
+    if (FOUR === undefined || FIVE === undefined || SIX === undefined) throw new Error('too few people')
+    const everybody = [ONE, TWO, THREE, FOUR, FIVE, SIX, ...more]
+    const id = await launch({ pacing: { callsPerMinute: 60, maxConcurrent: 10 } }, everybody)
     const gap = async () => {
       const row = await deps.db
         .selectFrom('campaigns')
@@ -509,17 +512,31 @@ await onEachDialect(t, async (t, open) => {
         .executeTakeFirstOrThrow()
       return row.nextDialAt - clock.wall()
     }
-    await look()
-    t.equal(await gap(), 1_000)
+    for (let dial = 0; dial < 4; dial++) {
+      await look()
+      t.equal(await gap(), 1_000)
+      clock.advance(1_000)
+    }
     await end(ONE, CARRIER_BUSY)
+    await look()
+    t.equal(await gap(), 1_000, 'one number says nothing about the carrier')
     clock.advance(1_000)
+    for (const to of [TWO, THREE, FOUR]) await end(to, CARRIER_BUSY)
+    await look()
+    t.equal(await gap(), 2_000, 'the calls of one pace count once')
+    clock.advance(2_000)
+    await end(FIVE, CARRIER_BUSY)
     await look()
     // A tenth of the full pace comes back each minute.
-    t.equal(await gap(), Math.ceil(1_000 / 0.501))
-    await end(TWO, BUSY)
+    t.equal(await gap(), Math.ceil(1_000 / 0.503), 'it was dialled at the earlier pace')
+    clock.advance(20_000)
+    await end(SIX, CARRIER_BUSY)
+    await look()
+    const slower = Math.floor((500 + 36) / 2)
+    t.equal(await gap(), Math.ceil(1_000 / (slower / 1_000)), 'a call of the new pace counts')
     clock.advance(2 * MINUTE)
     await look()
-    t.equal(await gap(), Math.ceil(1_000 / 0.701))
+    t.equal(await gap(), Math.ceil(1_000 / ((slower + 200) / 1_000)))
   })
 
   await t.test('outcomes count late agents, outputs, evaluations and list the checks', async (t) => {

@@ -6,9 +6,8 @@ import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
 import { newId } from '../../media/base/ids.js'
 import { SLOT_LIFE_MS, takeTrunkChannel } from '../calls/placement/call-slots.js'
-import type { CallRow, NumberRow } from '../db/tables/calling.js'
-import { routeOf, takeRouteTurn } from '../recipients/route-pace.js'
-import { attemptEnded } from '../recipients/settle.js'
+import type { NumberRow } from '../db/tables/calling.js'
+import { routeOf, slowRoute, takeRouteTurn } from '../recipients/route-pace.js'
 import { nextCallbacks } from './callbacks/store.js'
 import { loadState } from './load-state.js'
 import { routeState } from './route-state.js'
@@ -75,14 +74,7 @@ await onEachDialect(t, async (t, open) => {
       db.transaction().execute((trx) => takeRouteTurn(trx, routeOf(of, trunk), now + 1_000, now))
     t.equal(await turn(number), true)
     t.equal(await turn(other), false, 'the turn is taken')
-    await db.transaction().execute(async (trx) => {
-      const call = {
-        ...owner,
-        ...{ organizationId, numberId: other.id, billedPaise: 0 },
-      }
-      const attempt = { ...call, campaignId: 'cmp_1', recipientId: 'rcp_1' } as CallRow
-      await attemptEnded(trx, attempt, { sent: true, sip: 503, lost: false, firstAudioMs: null }, now)
-    })
+    await db.transaction().execute((trx) => slowRoute(trx, routeOf(other, trunk), now, now))
     for (const one of [number, other]) {
       const state = { freeLines: 2, rate: 0.5, nextDialAt: now + 1_000, intervalMs: 1_000 }
       t.same(await routeState(db, one, trunk, now), state)

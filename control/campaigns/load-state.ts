@@ -182,8 +182,9 @@ async function walletState({ db }: LoadDeps, owner: Owner, now: number): Promise
   if (owner.environment === 'test') return null
   const wallet = await readWallet(db, owner.organizationId, now)
   const usable = wallet.onHold === 0 && wallet.haltedAt === null
-  const covered = usable && availablePaise(wallet) >= MIN_CALL_PAISE
-  return { balancePaise: wallet.balancePaise, covered }
+  const { balancePaise } = wallet
+  const funds = !usable || balancePaise < MIN_CALL_PAISE ? 'short' : 'held'
+  return { balancePaise, funds: usable && availablePaise(wallet) >= MIN_CALL_PAISE ? 'covered' : funds }
 }
 
 interface Attempts {

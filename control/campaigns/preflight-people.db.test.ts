@@ -74,8 +74,8 @@ await onEachDialect(t, async (t, open) => {
         callable: 5,
         unanswered: 4,
         // Without a consent the register decides.
-        excluded: { dnd_register: 1, suppressed: 1 },
-        excludedE164s: { dnd_register: [number(0)], suppressed: [number(6)] },
+        excluded: { missing_consent: 1, suppressed: 1 },
+        excludedE164s: { missing_consent: [number(0)], suppressed: [number(6)] },
       }
       t.match(await examine(), expected)
       t.same(questions, [], 'no look-up is bought')
@@ -94,7 +94,7 @@ await onEachDialect(t, async (t, open) => {
       t.same(questions, [[number(2), number(3)]])
       t.match(
         await examine(),
-        { callable: 4, unanswered: 2, excludedE164s: { dnd_register: [number(0), number(2)] } },
+        { callable: 4, unanswered: 2, excludedE164s: { missing_consent: [number(0), number(2)] } },
         'answers of the day that calls have bought count',
       )
       t.equal(questions.length, 1)

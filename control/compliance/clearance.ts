@@ -5,7 +5,7 @@ import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
 import { holdForCall } from '../wallet/call-billing.js'
-import type { GateRequest } from './check.js'
+import { type GateRequest, REGISTER_UNKNOWN } from './check.js'
 import { insertChecks } from './check-store.js'
 import { askRegister } from './dnd/ask-register.js'
 import { appendGateRecord } from './evidence/gate-record.js'
@@ -23,6 +23,8 @@ export interface DialRequest {
   readonly agentVersionId: string | null
   /** True if money is held for the call. The legs of a call that is paid already need none. */
   readonly paid?: boolean
+  /** Tells whether the asker's own hours allow the dial at a time (Unix ms), beside those of the law. Default: always. */
+  isOpen?(now: number): boolean
 }
 
 export interface GateRecord {
@@ -40,7 +42,10 @@ export type Clearance =
 
 type Refusal = GateVerdict & { readonly allow: false }
 
-/** Decisions about one call. Each further one follows a call that took the money in between. */
+/**
+ * Decisions about one call. Each further one follows a call that took the money in between, or the end of the time at which the
+ * call was allowed.
+ */
 const MAX_DECISIONS = 4
 
 /** Money that the gate has seen in the wallet was taken before it was held. The transaction is undone. */
@@ -50,8 +55,15 @@ class FundsTakenError extends EngineError {
   }
 }
 
+/** The time at which the call is allowed ended while the decision was stored. The transaction is undone. */
+class DecisionLapsedError extends EngineError {
+  constructor() {
+    super('internal', 'the time at which the call was allowed ended while its decision was stored')
+  }
+}
+
 /**
- * Asks the DND register if only its answer is missing. Returns false when the wallet does not cover the fee of the
+ * Asks the DND register now if only its answer is missing for a call at `at` (Unix ms), which is on the same day. Returns false when the wallet does not cover the fee of the
  * register.
  */
 export async function answerRegister(
@@ -59,15 +71,16 @@ export async function answerRegister(
   question: FactsQuestion,
   runId: string,
   now: number,
+  at: number = now,
 ): Promise<boolean> {
   const { gate, organizationId } = question
   const asked = deps.policy.rules.register.some(({ purposes }) => purposes.includes(gate.purpose))
   if (!asked) return true
   const facts = await gateFacts(deps.db, deps, question, now)
-  const verdict = decide(gate, facts, now)
+  const verdict = decide(gate, facts, at)
   const reason = verdict.checks.find(({ type }) => type === 'dnd_register')?.reason
   // A question about a number is no call: less than the price of a call pays the fee.
-  const missing = reason === 'register_unknown' || (reason === 'wallet_short' && gate.trigger === 'manual')
+  const missing = reason === REGISTER_UNKNOWN || (reason === 'wallet_short' && gate.trigger === 'manual')
   if (!missing) return true
   const { to: e164, environment, purpose } = gate
   const { peId } = facts.sender
@@ -81,6 +94,9 @@ export async function answerRegister(
  * without its sealed record or after `whenCleared` has thrown. `whenRefused` makes the row of a refused call; without
  * it a refused call has none.
  *
+ * The register, the database and its locks may take seconds each. The time of the decision is therefore read after the facts, and
+ * the same facts are decided on again before the commit and, by the permit, immediately before the INVITE.
+ *
  * All dials of an organization change the head of its chain and its wallet, in this order, and hold their locks until the
  * commit. Both therefore come last. The statement that holds the money decides whether it is there: if another call took
  * it since the facts were read, the transaction is undone and the gate decides again.
@@ -92,14 +108,17 @@ export async function clearDial(
   whenRefused?: (trx: Trx, record: GateRecord, verdict: Refusal, now: number) => Promise<void>,
 ): Promise<Clearance> {
   const keys = openEvidenceKeys(deps.rootKey)
-  const now = deps.clock.wall()
-  const runId = newId('run', now)
+  const { clock } = deps
+  const asked = clock.wall()
+  const runId = newId('run', asked)
   const { organizationId, callId, gate } = request
-  await answerRegister(deps, request, runId, now)
+  await answerRegister(deps, request, runId, asked)
 
   const decideOnce = async (trx: Trx) => {
-    const facts = await gateFacts(trx, deps, request, now)
+    const facts = await gateFacts(trx, deps, request, clock.wall())
+    const now = clock.wall()
     const decided = decide(gate, facts, now)
+    const mayDial = (at: number) => decide(gate, facts, at).allow && request.isOpen?.(at) !== false
     // The records of a call without a row reference none.
     const recordedCall = decided.allow || whenRefused !== undefined ? callId : null
     const checks = await insertChecks(trx, {
@@ -131,7 +150,9 @@ export async function clearDial(
     if (decided.allow) {
       const call = { id: callId, organizationId, environment: gate.environment }
       if (request.paid === true && !(await holdForCall(trx, call, now))) throw new FundsTakenError()
-      return { decided, record }
+      // The last wait is over but for the commit.
+      if (!mayDial(clock.wall())) throw new DecisionLapsedError()
+      return { decided, record, mayDial }
     }
     const deciding = checks.find((check) => check.type === decided.deciding.type)
     if (deciding !== undefined) {
@@ -146,7 +167,7 @@ export async function clearDial(
         now,
       )
     }
-    return { decided, record }
+    return { decided, record, mayDial }
   }
   let outcome: Awaited<ReturnType<typeof decideOnce>> | null = null
   for (let left = MAX_DECISIONS; outcome === null; left--) {
@@ -154,13 +175,14 @@ export async function clearDial(
       .transaction()
       .execute(decideOnce)
       .catch((error: unknown) => {
-        if (left === 1 || !(error instanceof FundsTakenError)) throw error
+        const again = error instanceof FundsTakenError || error instanceof DecisionLapsedError
+        if (left === 1 || !again) throw error
         return null
       })
   }
-  const { decided: verdict, record } = outcome
+  const { decided: verdict, record, mayDial } = outcome
 
   if (!verdict.allow) return { cleared: false, runId, verdict }
   const dial = { recordId: record.evidenceId, callId, to: gate.to, from: request.from }
-  return { cleared: true, permit: deps.permits.issue(dial) }
+  return { cleared: true, permit: deps.permits.issue(dial, mayDial) }
 }

@@ -58,6 +58,7 @@ export async function gateFacts(
     ...personFacts(known),
     robocallMode: known?.robocallMode ?? DEFAULT_ROBOCALL_MODE,
     declarations: declarationFacts(known?.declarations ?? '[]', from),
+    ...(from === null ? { callerId: 'unknown' as const } : {}),
     sender: {
       series: from === null ? 'regular' : seriesOf(from, rules),
       peId: known?.peId ?? null,

@@ -1,4 +1,5 @@
 import {
+  ASKED_LATER,
   type BlockCode,
   CHECK_TYPES,
   type Check,
@@ -7,6 +8,8 @@ import {
   finding,
   type GateFacts,
   type GateRequest,
+  NO_CALLER_ID,
+  REGISTER_UNKNOWN,
 } from './check.js'
 import { CHECKS, EXEMPT } from './checks/registry.js'
 
@@ -53,6 +56,18 @@ export function decide(
   if (deciding === null) return { allow: true, checks }
   const nextAllowedAt = firstAllowed(request, facts, checks)
   return { allow: false, code: CHECKS[deciding.type].code, deciding, nextAllowedAt, checks }
+}
+
+const UNDECIDED: readonly string[] = [ASKED_LATER, REGISTER_UNKNOWN, NO_CALLER_ID]
+
+/**
+ * Returns the types of the checks that could not be made, but do not refuse the call: the answer of the register or the caller ID
+ * is missing. The call itself is decided with both.
+ */
+export function undecidedChecks(checks: readonly Check[]): readonly CheckType[] {
+  return checks
+    .filter(({ outcome, reason }) => outcome !== 'block' && UNDECIDED.includes(reason))
+    .map(({ type }) => type)
 }
 
 /** The codes with which the gate refuses a call, without the one for numbers that the request schema refuses. */

@@ -21,6 +21,7 @@ const SUBJECTS = {
   consent: 'person',
   register: 'person',
   registerDay: 'rules',
+  callerId: 'organization',
   lastCampaignAnswerAt: 'person',
   robocallMode: 'organization',
   declarations: 'organization',

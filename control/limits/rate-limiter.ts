@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { type Refusal, refuse } from '../api/problem.js'
+import { type Refusal, tooEarly } from '../api/problem.js'
 import type { Budget, BudgetOwner, RateLimiter } from '../api/request-budget.js'
 import type { BudgetStore } from './rate-limit-store.js'
 
@@ -177,11 +177,9 @@ export function budgetHeaders(budget: Budget): Record<string, string> {
 
 export function rateLimited(budget: Budget): Refusal<'rate_limited'> {
   const seconds = Math.max(1, budget.resetSeconds)
-  return refuse(
-    'rate_limited',
+  return tooEarly(
     `The limit of ${budget.limit} requests per minute is reached. Retry in ${seconds} s.`,
-    { retry_after_seconds: seconds },
-    { 'retry-after': String(seconds) },
+    seconds,
   )
 }
 

@@ -5,7 +5,7 @@ import { Scope } from '../../media/base/scope.js'
 import type { LiveFeed, LiveWatch } from '../api/deps.js'
 import { EventQueue } from '../api/event-queue.js'
 import type { EventStream } from '../api/event-stream.js'
-import { type Refusal, refuse } from '../api/problem.js'
+import { type Refusal, tooEarly } from '../api/problem.js'
 import type { Db } from '../db/database.js'
 import {
   isAfter,
@@ -26,7 +26,7 @@ const BATCH = 1000
 const MAX_BACKLOG = 1000
 const USER_STREAMS = 6
 const ORGANIZATION_STREAMS = 50
-const RETRY_AFTER_SECONDS = '10'
+const RETRY_AFTER_SECONDS = 10
 
 /** A stream and its filter. */
 interface Watcher {
@@ -139,12 +139,8 @@ export function openLiveFeed(options: {
       const ofOrganization = [...open].filter(({ organizationId }) => organizationId === watch.organizationId)
       const ofUser = ofOrganization.filter(({ userId }) => userId === watch.userId)
       if (ofUser.length >= USER_STREAMS || ofOrganization.length >= ORGANIZATION_STREAMS) {
-        return refuse(
-          'rate_limited',
-          `Too many streams are open: at most ${USER_STREAMS} for a user and ${ORGANIZATION_STREAMS} for an organization.`,
-          null,
-          { 'retry-after': RETRY_AFTER_SECONDS },
-        )
+        const message = `Too many streams are open: at most ${USER_STREAMS} for a user and ${ORGANIZATION_STREAMS} for an organization.`
+        return tooEarly(message, RETRY_AFTER_SECONDS)
       }
       open.add(watch)
       const queue = new EventQueue(() => {

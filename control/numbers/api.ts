@@ -218,7 +218,8 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     releaseAt: timestampOrNull(row.releaseAt),
     releasedAt: timestampOrNull(row.releasedAt),
     status: row.status,
-    inbound: row.inbound,
+    // A number that was released takes no calls, however it was set.
+    inbound: row.releasedAt === null ? row.inbound : 'disabled',
     inboundReason: row.inboundReason,
     routed: row.status === 'active' && row.inbound === 'ready',
     routingMode: row.routingMode,

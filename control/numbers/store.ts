@@ -24,12 +24,6 @@ export async function findNumberEver(db: Db | Trx, owner: Owner, id: string): Pr
   return (await owned(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Returns true if the organization has the number in the other environment. */
-export async function existsInOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
-  const other: Owner = { ...owner, environment: owner.environment === 'test' ? 'live' : 'test' }
-  return (await findNumber(db, other, id)) !== null
-}
-
 /** Returns a page of numbers, newest first. */
 export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Promise<Page<NumberRow>> {
   return newestFirst(assigned(db, owner), page)

@@ -5,7 +5,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 
 /*
  * The pace of a route: a trunk, or the carrier of a number. A carrier that answers 429 or 503 halves the rate, which
- * then grows by a tenth of the full rate each minute.
+ * then grows by a tenth of the full rate each minute. The answers to calls of one pace count once.
  */
 
 const MINUTE_MS = 60_000
@@ -13,6 +13,8 @@ const FULL_PERMILLE = 1000
 /** Least share of the full rate. */
 const LEAST_PERMILLE = 62
 const REGAINED_PERMILLE = 100
+/** Time between two reductions of a rate (ms). The answers to calls of the earlier rate say nothing about the new one. */
+const SLOWED_MS = 10_000
 
 /** The key of a route. Organizations that call over one trunk share its route. */
 export type Route = Pick<RoutePaceRow, 'organizationId' | 'environment' | 'route'>
@@ -68,8 +70,11 @@ export async function takeRouteTurn(
   return row !== undefined
 }
 
-/** Halves the rate of a route whose carrier asked for fewer calls. */
-export async function slowRoute(trx: Trx, route: Route, now: number): Promise<void> {
+/**
+ * Halves the rate of a route whose carrier asked for fewer calls, by its answer to a call of `dialledAt`. A rate that was reduced
+ * after that, or within the last ten seconds, stays as it is.
+ */
+export async function slowRoute(trx: Trx, route: Route, dialledAt: number, now: number): Promise<void> {
   const pace = await findRoutePace(trx, route)
   const before = pace === null ? FULL_PERMILLE : rateNow(pace, now)
   const ratePermille = Math.max(LEAST_PERMILLE, Math.floor(before / 2))
@@ -77,7 +82,16 @@ export async function slowRoute(trx: Trx, route: Route, now: number): Promise<vo
     .insertInto('routePaces')
     .values({ ...route, nextDialAt: now, ratePermille, rateAt: now })
     .onConflict((conflict) =>
-      conflict.columns(['organizationId', 'environment', 'route']).doUpdateSet({ ratePermille, rateAt: now }),
+      conflict
+        .columns(['organizationId', 'environment', 'route'])
+        .doUpdateSet({ ratePermille, rateAt: now })
+        .where((eb) =>
+          eb.or([
+            // A row at the full rate names the time of a dial.
+            eb('routePaces.ratePermille', '=', FULL_PERMILLE),
+            eb('routePaces.rateAt', '<=', Math.min(dialledAt, now - SLOWED_MS)),
+          ]),
+        ),
     )
     .execute()
 }

@@ -84,7 +84,9 @@ export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now
     .where('id', '=', campaignId)
     .returning('status')
     .executeTakeFirst()
-  if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
+  if ((end.sip === 429 || end.sip === 503) && (await othersFailed(trx, call, now))) {
+    await slowRouteOf(trx, call, now)
+  }
   if (campaign === undefined || recipient === undefined) return
   const over = !GOES_ON.includes(campaign.status)
   const spentPaise = recipient.spentPaise + call.billedPaise
@@ -168,6 +170,28 @@ function isLate({ answeredAt, endedAt, disposition }: CallRow, { firstAudioMs }:
   return (firstAudioMs ?? endedAt - answeredAt) > LATE_MS
 }
 
+/** Time within which the carrier fails calls to several numbers if it has too many (ms). */
+const OTHERS_MS = 60_000
+
+/**
+ * Returns whether the carrier has also failed a call of the campaign to another number lately. An answer about one number is not
+ * about the route.
+ */
+async function othersFailed(trx: Trx, call: CallRow, now: number): Promise<boolean> {
+  const other = await trx
+    .selectFrom('calls')
+    .select('id')
+    .where('campaignId', '=', call.campaignId)
+    .where('createdAt', '>', now - OTHERS_MS)
+    // In the text, so that SQLite takes the partial index.
+    .where('carrierFailed', '=', sql.lit(1))
+    .where('endedAt', 'is not', null)
+    .where('toNumber', '!=', call.toNumber)
+    .limit(1)
+    .executeTakeFirst()
+  return other !== undefined
+}
+
 async function slowRouteOf(trx: Trx, call: CallRow, now: number): Promise<void> {
   const number = await trx
     .selectFrom('numbers')
@@ -175,5 +199,5 @@ async function slowRouteOf(trx: Trx, call: CallRow, now: number): Promise<void> 
     .where('id', '=', call.numberId)
     .executeTakeFirst()
   if (number === undefined) return
-  await slowRoute(trx, routeOf(number, await findOutboundTrunk(trx, number)), now)
+  await slowRoute(trx, routeOf(number, await findOutboundTrunk(trx, number)), call.createdAt, now)
 }

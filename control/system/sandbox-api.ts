@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import { isId } from '../../media/base/ids.js'
 import type { AdmissionDecision, SandboxInboundCall } from '../../signalling/call/ports.js'
 import { PERSONA_NAMES } from '../../signalling/sandbox/personas.js'
 import type { Deps } from '../api/deps.js'
 import { operation } from '../api/operation.js'
-import { refuse, unavailable } from '../api/problem.js'
+import { isRefusal, refuse, unavailable } from '../api/problem.js'
 import { E164 } from '../base/schemas.js'
-import { existsInOtherEnvironment, findNumber } from '../numbers/store.js'
+import { namedNumber } from '../numbers/named-number.js'
 
 const DEFAULT_PERSONA = 'polite'
 /** Time within which the INVITE of the simulated carrier must reach the service (ms). */
@@ -49,19 +48,8 @@ export const callInToSandbox = operation({
     'internal_error',
   ],
   run: async ({ body, actor, deps }) => {
-    const number = isId('num', body.numberId) ? await findNumber(deps.db, actor, body.numberId) : null
-    if (number === null) {
-      return (await existsInOtherEnvironment(deps.db, actor, body.numberId))
-        ? refuse(
-            'environment_mismatch',
-            'The number belongs to the live environment. Use a number of the test environment.',
-            { path: 'numberId' },
-          )
-        : refuse('not_found', 'The number does not exist. Set numberId to an existing number.', {
-            resource: 'number',
-            path: 'numberId',
-          })
-    }
+    const number = await namedNumber(deps.db, actor, body.numberId)
+    if (isRefusal(number)) return number
     if (deps.calls.draining)
       return unavailable('The service is shutting down and accepts no new calls.', { reason: 'draining' })
     if (!deps.calls.connected)

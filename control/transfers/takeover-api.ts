@@ -76,10 +76,10 @@ const releaseTakeover = operation({
   fails: ['not_found', 'call_not_live', 'conflict', 'internal_error'],
   run: async (input) => {
     const { params, actor, deps } = input
+    const refused = await refuseRelease(deps, actor, params.id)
+    if (refused !== null) return refused
     const call = await liveCall(deps, actor, params.id)
     if (isRefusal(call)) return call
-    const refused = await refuseRelease(deps, actor, call.id)
-    if (refused !== null) return refused
     const message = input.body.message ?? null
     const answered = await atCarrier(deps, call, { kind: GIVE_BACK, body: message }, async () =>
       deps.calls.giveBack(call.id, message),

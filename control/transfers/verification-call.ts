@@ -4,7 +4,7 @@ import { EMBEDDED, EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import { callNeverBegan } from '../../signalling/call/call-events.js'
 import { endingOfError } from '../../signalling/call/ending.js'
 import type { Deps } from '../api/deps.js'
-import { isRefusal, type Refusal, refuse, unavailable } from '../api/problem.js'
+import { isRefusal, type Refusal, refuse, tooEarly, unavailable } from '../api/problem.js'
 import { timestampOrNull } from '../base/schemas.js'
 import { storeCallEvent } from '../calls/lifecycle/settle.js'
 import { releaseSlot, takeTrunkChannel } from '../calls/placement/call-slots.js'
@@ -181,7 +181,6 @@ function outsideHours(deps: Deps, owner: Owner): Refusal<'blocked_opt_out'> {
 }
 
 function exhausted(ms: number): Refusal<'rate_limited'> {
-  const seconds = Math.max(1, Math.ceil(ms / 1000))
   const message = 'No verification call is left at the moment. Retry after the time in Retry-After.'
-  return refuse('rate_limited', message, { callsLeftToday: 0 }, { 'retry-after': String(seconds) })
+  return tooEarly(message, ms / 1000, { callsLeftToday: 0 })
 }

@@ -526,7 +526,8 @@ await onEachDialect(t, async (t, open) => {
       const route = await outboundRoute(deps, number)
       if (isRefusal(route)) throw new Error(route.message)
       const sip = new AcceptingSip(clock)
-      const permit = permits.issue({ recordId: 'r', callId: 'c', to: '+919876543210', from: number.e164 })
+      const dial = { recordId: 'r', callId: 'c', to: '+919876543210', from: number.e164 }
+      const permit = permits.issue(dial, () => true)
       const target = { gateway: route.gateway, permit, sipCallId: 'x' }
       const events = { progress() {}, answered() {}, mediaChanged: async () => {}, digit() {}, ended() {} }
       new OutboundLeg(sip, target, events, silentLog).connect({ address: '192.0.2.20', port: 4000 })

@@ -14,6 +14,7 @@ export type EngineErrorCode =
   | 'sip_refused'
   | 'sip_failed'
   | 'permit_invalid'
+  | 'permit_lapsed'
   | 'vendor_unreachable'
   | 'vendor_rejected'
   | 'vendor_rate_limited'

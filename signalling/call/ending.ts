@@ -22,7 +22,10 @@ export type Cause =
   /** The wallet did not cover the call when it began, or its next minute. */
   | 'insufficient_funds'
   | 'wallet_exhausted'
-  /** The compliance gate refused a call that a telephone system asked for. */
+  /**
+   * The compliance gate refused a call that a telephone system asked for, or no longer allowed it when its INVITE was to be
+   * sent. No INVITE was sent.
+   */
   | 'gate_blocked'
   | 'internal'
 
@@ -203,6 +206,8 @@ export function endingOfError(error: unknown): Ending {
         ? endingOfStatus(status, typeof reason === 'string' ? reason : null)
         : { by: 'engine', cause: 'carrier_error', fault: 'carrier', note }
     }
+    case 'permit_lapsed':
+      return { by: 'engine', cause: 'gate_blocked', fault: 'none', note }
     case 'sdp_invalid':
     case 'no_common_codec':
       return { by: 'engine', cause: 'carrier_error', fault: 'carrier', note }

@@ -15,7 +15,7 @@ import type { Gateway, SandboxCaller, SandboxInboundCall } from '../call/ports.j
 import { openEmbeddedServer } from '../embedded/server.js'
 import { isThisMachine } from '../embedded/transport/local-address.js'
 import { G711_CODECS } from '../sdp/sdp-session.js'
-import type { Permit } from '../sip/dial-gate.js'
+import type { DialGate, Permit } from '../sip/dial-gate.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { openSipServer } from '../sip/sip-server.js'
@@ -90,7 +90,7 @@ export async function openSandboxCarrier(options: SandboxCarrierOptions): Promis
  * The carrier plays people who call the service. Its INVITEs go to the address of the service only, and no person is
  * dialled, so that no gate has decided.
  */
-const CALLS_TO_THE_SERVICE = { spend: () => true }
+const CALLS_TO_THE_SERVICE: Pick<DialGate, 'spend' | 'allows'> = { spend: () => 'spent', allows: () => true }
 
 function playedCall({ from, to, sipCallId }: SandboxInboundCall): Permit {
   return { recordId: '', callId: sipCallId, from, to, expiresAt: 0 } as Permit

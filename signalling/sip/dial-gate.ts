@@ -1,3 +1,5 @@
+import { EngineError } from '../../media/base/errors.js'
+
 declare const permitBrand: unique symbol
 
 /**
@@ -16,9 +18,24 @@ export interface Permit {
   readonly expiresAt: number
 }
 
+/**
+ * Result of spending a permit. `spent`: the INVITE is sent now. `lapsed`: the decision no longer allows the call at this moment,
+ * for example because its calling hours have ended. `unclaimed`: the permit was not claimed, or is spent already.
+ */
+export type Spending = 'spent' | 'lapsed' | 'unclaimed'
+
 export interface DialGate {
   /** Claims a permit for a leg. Returns true once for each genuine, unexpired permit. */
   claim(permit: Permit): boolean
-  /** Takes a claimed permit back. Returns true once; the INVITE is then sent. */
-  spend(permit: Permit): boolean
+  /** Takes a claimed permit back, immediately before its INVITE, and decides once more at that time. */
+  spend(permit: Permit): Spending
+  /** Tells whether the decision of a spent permit still allows its INVITE, which is repeated when the far side challenges it. */
+  allows(permit: Permit): boolean
+}
+
+/** Returns the error of an INVITE whose permit could not be spent. */
+export function permitRefusal(spending: Exclude<Spending, 'spent'>): EngineError {
+  return spending === 'lapsed'
+    ? new EngineError('permit_lapsed', 'the time at which the call was allowed ended before its INVITE')
+    : new EngineError('permit_invalid', 'an INVITE requires a claimed permit')
 }

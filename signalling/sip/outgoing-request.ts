@@ -7,6 +7,7 @@ import { hostText, paramOf, parseUri } from '../embedded/message/sip-header.js'
 import { PUBLIC_ONLY } from '../embedded/routing/target.js'
 import { DigestClient, type DigestedRequest } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
+import { type DialGate, permitRefusal } from './dial-gate.js'
 import {
   type RawDialog,
   type RawRequest,
@@ -32,6 +33,8 @@ export interface ServerConnection {
   readonly log: Log
   /** Hosts of customers may have private addresses. */
   readonly allowPrivate: boolean
+  /** Decides whether an INVITE may be repeated. */
+  readonly gate: Pick<DialGate, 'allows'>
   /** Ends a dialog whose 200 crossed our CANCEL. */
   endLateDialog(dialog: DialogHandle): void
 }
@@ -152,6 +155,11 @@ export class OutgoingInvite {
     }
     const response = responseOf(error)
     if (response !== null && isAnswerable(this.#digest, response)) {
+      // The far side may take seconds to challenge.
+      if (!this.#connection.gate.allows(this.#request.permit)) {
+        this.#fail(permitRefusal('lapsed'))
+        return
+      }
       this.#cseq++
       this.#attempt(challenger(this.#request.uri, response))
       return

@@ -85,7 +85,7 @@ export interface SipServer {
   /** Sets the handler of REGISTER; without one it gets 405. */
   onRegister(handler: ((register: IncomingRegister) => void) | null): void
   /**
-   * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid`. `cancel` is idempotent, takes the Reason header of the CANCEL, and `failed` follows it; a 200 that crosses the CANCEL is
+   * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid` or `permit_lapsed`. `cancel` is idempotent, takes the Reason header of the CANCEL, and `failed` follows it; a 200 that crosses the CANCEL is
    * acknowledged and its dialog ended.
    */
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(reason?: string): void }

@@ -9,7 +9,7 @@ import { parseAddress } from '../embedded/message/name-addr.js'
 import { paramOf } from '../embedded/message/sip-header.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
-import type { DialGate } from './dial-gate.js'
+import { type DialGate, permitRefusal } from './dial-gate.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { IncomingInvite, inviteFormError } from './incoming-invite.js'
 import { IncomingRegister } from './incoming-register.js'
@@ -33,7 +33,7 @@ export interface SipServerOptions {
   readonly port: number
   readonly secret: string
   /** The door of every INVITE that this application sends outside of dialogs. */
-  readonly gate: Pick<DialGate, 'spend'>
+  readonly gate: Pick<DialGate, 'spend' | 'allows'>
   readonly clock: Clock
   readonly log: Log
   /** Time limit (ms) of the first connection; `openSipServer` rejects after it. */
@@ -141,10 +141,9 @@ class DrachtioServer implements SipServer {
   }
 
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(reason?: string): void } {
-    if (!this.#options.gate.spend(request.permit)) {
-      queueMicrotask(() =>
-        handlers.failed(new EngineError('permit_invalid', 'an INVITE requires a claimed permit')),
-      )
+    const spending = this.#options.gate.spend(request.permit)
+    if (spending !== 'spent') {
+      queueMicrotask(() => handlers.failed(permitRefusal(spending)))
       return { cancel() {} }
     }
     const connection = this.#connection()
@@ -192,9 +191,9 @@ class DrachtioServer implements SipServer {
   #connection(): ServerConnection | null {
     const srf = this.#srf
     if (srf === null) return null
-    const { clock, log, allowPrivate = false } = this.#options
+    const { clock, log, allowPrivate = false, gate } = this.#options
     const endLateDialog = (dialog: DialogHandle) => this.#endLateDialog(dialog)
-    return { srf, open: this.#open, clock, log, allowPrivate, endLateDialog }
+    return { srf, open: this.#open, clock, log, allowPrivate, gate, endLateDialog }
   }
 
   #connect(): void {

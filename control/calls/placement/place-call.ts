@@ -12,7 +12,8 @@ import { type Clearance, clearDial } from '../../compliance/clearance.js'
 import type { Trx } from '../../db/database.js'
 import type { CallRow, NumberRow } from '../../db/tables/calling.js'
 import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
-import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
+import { namedNumber } from '../../numbers/named-number.js'
+import type { Owner } from '../../numbers/store.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall, rateFor } from '../store.js'
@@ -60,6 +61,8 @@ export interface CallOrigin {
   readonly callbackId: string | null
   /** Version of the agent that carries the call. Null uses the published one. */
   readonly agentVersion: number | null
+  /** Tells whether the campaign or the promise of the callback allows the dial at a time (Unix ms). The gate knows the law only. */
+  isOpen(now: number): boolean
   /** Runs in the transaction that makes the call. If it throws, there is no call. */
   bind(trx: Trx, callId: string, now: number): Promise<void>
 }
@@ -176,17 +179,8 @@ async function lookUp(
     refuse('not_found', `The ${resource} does not exist. Correct ${path}.`, { resource, path })
   const contradiction = (message: string, path: string) => refuse('unprocessable_entity', message, { path })
 
-  if (!isId('num', placement.numberId)) return missing('number', 'numberId')
-  const number = await findNumber(db, owner, placement.numberId)
-  if (number === null) {
-    return (await existsInOtherEnvironment(db, owner, placement.numberId))
-      ? refuse(
-          'environment_mismatch',
-          'The number belongs to the other environment (test or live) than the API key.',
-          { path: 'numberId' },
-        )
-      : missing('number', 'numberId')
-  }
+  const number = await namedNumber(db, owner, placement.numberId)
+  if (isRefusal(number)) return number
   const numbers = { direction: 'outbound', from: number.e164, to: placement.to } as const
   if (number.routingMode === 'byo_ws') {
     if (placement.agentId !== null) {
@@ -328,6 +322,7 @@ function clear(
       agentId: row.agentId,
       agentVersionId: row.agentVersionId,
       paid: true,
+      ...(origin === undefined ? {} : { isOpen: (now) => origin.isOpen(now) }),
     },
     async (trx, record, now) => {
       // The calls of a busy trunk would wait for its row.

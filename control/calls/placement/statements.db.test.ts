@@ -42,6 +42,7 @@ await onEachDialect(t, async (t, open) => {
             campaignId: null,
             recipientId: null,
             callbackId: null,
+            isOpen: () => true,
             agentVersion: null,
           },
           bind: async () => {},

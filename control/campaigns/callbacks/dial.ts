@@ -41,7 +41,8 @@ export async function dialCallbacks(deps: Deps, owner: Owner): Promise<number | 
 async function dialCallback(deps: Deps, callback: CallbackRow): Promise<number | null> {
   const { db, clock, log } = deps
   const { id, e164, agentId, numberId } = callback
-  if (clock.wall() > callback.promisedAt + LATEST_MS) return await refuseCallback(deps, callback, 'too_late')
+  const isOpen = (now: number) => now <= callback.promisedAt + LATEST_MS
+  if (!isOpen(clock.wall())) return await refuseCallback(deps, callback, 'too_late')
   const person = { e164, campaignId: null, gapMs: 0 }
   const waits = await busyUntil(db, callback, person, clock.wall())
   if (waits !== null) return await moveCallback(deps, callback, waits, 'person_on_call')
@@ -62,7 +63,9 @@ async function dialCallback(deps: Deps, callback: CallbackRow): Promise<number |
         recipientId: null,
         callbackId: id,
         agentVersion: null,
-        async bind(trx, resultCallId) {
+        isOpen,
+        async bind(trx, resultCallId, now) {
+          if (!isOpen(now)) throw new TooLateError()
           const change = { status: 'dialled', resultCallId, reason: null } as const
           if ((await changeCallback(trx, callback, id, change)) === null) throw new AttemptLostError(id)
         },
@@ -77,12 +80,16 @@ async function dialCallback(deps: Deps, callback: CallbackRow): Promise<number |
   } catch (error) {
     // It was canceled meanwhile.
     if (error instanceof AttemptLostError) return null
+    if (error instanceof TooLateError) return await refuseCallback(deps, callback, 'too_late')
     // A campaign calls the person at this moment.
     if (!isUniqueViolation(error))
       log.warn({ callbackId: id, error: errorText(error) }, 'callback.dial_failed')
     return await moveCallback(deps, callback, clock.wall() + SOON_MS, 'retry')
   }
 }
+
+/** The time of the promise ended while the call was made. There is no call. */
+class TooLateError extends Error {}
 
 /** Takes the next dial of the callback's route. Returns null, or the time at which the route is free (Unix ms). */
 async function takeTurn(deps: Deps, callback: CallbackRow): Promise<number | null> {

@@ -1,5 +1,5 @@
 import { istDate } from '../calling-hours.js'
-import { finding, type GateCheck } from '../check.js'
+import { ASKED_LATER, finding, type GateCheck, REGISTER_UNKNOWN } from '../check.js'
 import { isActive } from '../consent-state.js'
 import { ruleOn } from '../dated-rule.js'
 
@@ -23,17 +23,19 @@ export const dndRegister: GateCheck = {
         details: { consentId: consent.id },
       })
     }
-    if (registerDay === 'later') {
-      return finding('warn', 'asked_later', 'The register is asked on the day of the call.', { source })
-    }
     if (register === null || register.validUntil <= now || register.state === 'unknown') {
+      if (registerDay === 'later') {
+        return finding('warn', ASKED_LATER, 'Not checked: the register is asked on the day of the call.', {
+          source,
+        })
+      }
       if (wallet !== null && (wallet.onHold || wallet.availablePaise < wallet.minBalancePaise)) {
         return finding('skipped', 'wallet_short', 'Skipped: the wallet does not cover the call.')
       }
       const details = { register: register?.register ?? null }
       return environment === 'live'
-        ? finding('block', 'register_unknown', 'The DND register gave no answer.', { source, details })
-        : finding('warn', 'register_unknown', 'The DND register gave no answer.', { source, details })
+        ? finding('block', REGISTER_UNKNOWN, 'The DND register gave no answer.', { source, details })
+        : finding('warn', REGISTER_UNKNOWN, 'The DND register gave no answer.', { source, details })
     }
     const details = { ...register }
     return register.state === 'listed'

@@ -1,12 +1,12 @@
 import { istDate } from '../calling-hours.js'
-import { type DeclarationFact, type Finding, finding, type GateCheck } from '../check.js'
+import { type DeclarationFact, type Finding, finding, type GateCheck, NO_CALLER_ID } from '../check.js'
 import { ruleOn } from '../dated-rule.js'
 
 /** Refuses automated calls whose caller ID no declaration in force names. */
 export const robocallDeclaration: GateCheck = {
   type: 'robocall_declaration',
   code: 'blocked_dlt_invalid',
-  decide({ environment, trigger }, { policy, declarations, robocallMode }, now) {
+  decide({ environment, trigger }, { policy, declarations, robocallMode, callerId }, now) {
     if (trigger === 'origination') {
       return finding('pass', 'not_automated', 'A PBX placed the call, not an automatic dialler.')
     }
@@ -18,6 +18,8 @@ export const robocallDeclaration: GateCheck = {
     const { source } = rule
     const naming = declarations.filter(({ namesCallerId }) => namesCallerId)
     const inForce = declarationInForce(declarations, now)
+    // Without any declaration in force, none names the caller ID, whichever it is.
+    if (inForce !== null && callerId === 'unknown') return noCallerId(source)
     if (inForce !== null) {
       return finding('pass', 'declared', 'A declaration in force names the caller ID.', {
         source,
@@ -39,6 +41,11 @@ export const robocallDeclaration: GateCheck = {
 export function declarationInForce(all: readonly DeclarationFact[], now: number): DeclarationFact | null {
   const day = istDate(now)
   return all.find(({ namesCallerId, effectiveFrom }) => namesCallerId && effectiveFrom <= day) ?? null
+}
+
+/** Returns the finding of a check about the caller ID of a question that names none. */
+export function noCallerId(source: string | null): Finding {
+  return finding('skipped', NO_CALLER_ID, 'Not checked: the question names no caller ID.', { source })
 }
 
 function missingDeclaration(naming: readonly DeclarationFact[], all: readonly DeclarationFact[]): Finding {

@@ -1,12 +1,14 @@
 import { istDate } from '../calling-hours.js'
 import { finding, type GateCheck } from '../check.js'
 import { appliesOn } from '../dated-rule.js'
+import { noCallerId } from './robocall-declaration.js'
 
 /** Refuses caller IDs of a registered series without an approved sender ID, or for another purpose. */
 export const senderRegistration: GateCheck = {
   type: 'sender_registration',
   code: 'blocked_dlt_invalid',
-  decide({ purpose, environment }, { policy, sender }, now) {
+  decide({ purpose, environment }, { policy, sender, callerId }, now) {
+    if (callerId === 'unknown') return noCallerId(null)
     const { series, approved, peId } = sender
     const rule = policy.series.find(({ prefix }) => prefix === series)
     if (rule === undefined || !appliesOn(rule, istDate(now))) {

@@ -5,7 +5,7 @@ import type { WalletRow } from '../../db/tables/wallet.js'
 import { availablePaise, lockWallet, post } from '../../wallet/ledger.js'
 import { readWallet } from '../../wallet/store.js'
 import { istMidnight } from '../calling-hours.js'
-import type { Environment } from '../check.js'
+import type { Environment, RegisterFact } from '../check.js'
 import { sandboxRegister, scrubRegister } from './register.js'
 
 const DAY_MS = 86_400_000
@@ -38,6 +38,26 @@ export async function askRegister(
   if (run.environment === 'test') return (await askOne(db, sandboxRegister, e164s, run)).paid
   const { unknown } = await askOne(db, scrubRegister(db), e164s, run)
   return dndService === null || (await askOne(db, dndService, unknown, run)).paid
+}
+
+/**
+ * Returns what the registers that cost nothing will say about a number at another day (Unix ms): the sandbox, or a scrub that is
+ * still valid then. Null without an answer. Nothing is stored.
+ */
+export async function foreseeRegister(
+  db: Db,
+  e164: string,
+  run: Omit<RegisterRun, 'runId'>,
+): Promise<RegisterFact | null> {
+  const register = run.environment === 'test' ? sandboxRegister : scrubRegister(db)
+  const answer = (await register.lookUp({ ...run, e164s: [e164] })).get(e164)
+  if (answer === undefined) return null
+  const { state, category, reference, checkedAt = run.at, validUntil } = answer
+  const endOfDay = istMidnight(run.at) + DAY_MS
+  return {
+    ...{ state, category, reference, checkedAt, register: register.name },
+    validUntil: Math.min(validUntil ?? endOfDay, endOfDay),
+  }
 }
 
 async function askOne(

@@ -13,12 +13,13 @@ import { certificateFile, timeStampUrl } from '../../config/time-stamp-authority
 import type { Db } from '../../db/database.js'
 import { openJobRunner } from '../../jobs/runner.js'
 import { clearDial } from '../clearance.js'
-import { anchorsOf } from './anchors.js'
+import { anchorsOf, keepToken } from './anchors.js'
 import { writeBundle } from './bundle.js'
 import { closeHandler, scheduleCloses } from './close.js'
 import { openEvidenceKeys } from './seal.js'
 import { timeStampHandler } from './stamp-job.js'
 import { recordsOf } from './store.js'
+import { timeStampQuery, tokenOfReply } from './time-stamp.js'
 
 const MINUTE_MS = 60_000
 const hasPython = spawnSync('python3', ['--version']).status === 0
@@ -151,13 +152,27 @@ else
     await t.test('the API and a chain of another clock', async (t) => {
       const { id } = await recordsOf(deps.db, live).where('seq', '=', 1).executeTakeFirstOrThrow()
       t.ok(id)
-      // A record that claims a later time than its time stamp.
-      clock.advance(3_600_000)
-      const [anchor] = await anchorsOf(deps.db, live).execute()
-      clock.advance(86_400_000)
+      // A record that claims a later time than its time stamp: the clock of the authority is a day behind.
+      clock.advance(90_000_000)
+      const requests = authority.requests
       await run()
       const [, second] = await anchorsOf(deps.db, live).orderBy('seq').execute()
-      t.match(second, { seq: 4, authority: anchor?.authority })
+      t.equal(authority.requests, requests + 1)
+      t.match(second, { seq: 4, token: null, stampedAt: null }, 'its token is not kept')
+      t.match(
+        await deps.db
+          .selectFrom('jobs')
+          .select('attempts')
+          .where('kind', '=', 'evidence-time-stamp')
+          .execute(),
+        [{ attempts: 1 }],
+        'it is asked again',
+      )
+      // An earlier release kept it.
+      const { query, nonce } = timeStampQuery(second?.hash ?? '')
+      const told = { hash: second?.hash ?? '', nonce }
+      const stamped = tokenOfReply(authority.reply(query), told, authorities.value)
+      await deps.db.transaction().execute((trx) => keepToken(trx, second?.id ?? '', stamped))
       const text = (await verify(await bundle())).text
       t.match(text, /Line \d: Record 4 says that it was sealed after the time stamp that covers it\./)
       t.match(

@@ -1,10 +1,11 @@
 import { EngineError } from '../../../media/base/errors.js'
 import type { TimeStampAuthority } from '../../config/time-stamp-authority.js'
 import type { Db } from '../../db/database.js'
+import type { EvidenceAnchorRow } from '../../db/tables/calling.js'
 import type { JobHandler } from '../../jobs/runner.js'
 import { postBytes } from '../../net/send-once.js'
 import { keepToken } from './anchors.js'
-import { timeStampQuery, tokenOfReply } from './time-stamp.js'
+import { stampTimeProblem, TimeStampError, timeStampQuery, tokenOfReply } from './time-stamp.js'
 
 export const TIME_STAMP_KIND = 'evidence-time-stamp'
 const TIMEOUT_MS = 15_000
@@ -29,17 +30,37 @@ export function timeStampHandler({
     async run({ payload, signal }) {
       const anchor = await db
         .selectFrom('evidenceAnchors')
-        .select(['id', 'hash', 'token'])
+        .select(['id', 'hash', 'token', 'seq', 'organizationId', 'environment'])
         .where('id', '=', payload)
         .executeTakeFirst()
       if (authority === null || anchor === undefined || anchor.token !== null) return async () => null
       const stamped = await requestToken(authority, anchor.hash, signal)
+      const sealedAt = await sealedAtOf(db, anchor)
+      const problem = sealedAt === null ? null : stampTimeProblem(anchor.seq, sealedAt, stamped.stamp.at)
+      // Asked again later: the clock of the authority, or of this machine, is wrong.
+      if (problem !== null) throw new TimeStampError(problem)
       return async (trx) => {
         await keepToken(trx, anchor.id, stamped)
         return null
       }
     },
   }
+}
+
+/** Returns when a record was sealed (Unix ms), or null if it was removed after its time. */
+async function sealedAtOf(
+  db: Db,
+  { organizationId, environment, seq }: Pick<EvidenceAnchorRow, 'organizationId' | 'environment' | 'seq'>,
+): Promise<number | null> {
+  const row = await db
+    .selectFrom('evidence')
+    .select('record')
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  return Date.parse((JSON.parse(row.record) as { readonly sealedAt: string }).sealedAt)
 }
 
 /** Asks the authority for a token over a hash (hex). Throws EngineError, or TimeStampError for a wrong reply. */

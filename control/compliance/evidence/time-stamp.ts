@@ -58,6 +58,19 @@ export interface TimeStamp {
   readonly authority: string
 }
 
+/** Clocks of the service and of an authority may differ by so much (ms). */
+export const CLOCK_TOLERANCE_MS = 300_000
+
+/**
+ * Returns what is wrong with the time of a stamp over a record that was sealed at `sealedAt` (Unix ms), or null. A record cannot be
+ * younger than the stamp that covers it.
+ */
+export function stampTimeProblem(seq: number, sealedAt: number, stampedAt: number): string | null {
+  return stampedAt < sealedAt - CLOCK_TOLERANCE_MS
+    ? `Record ${seq} says that it was sealed after the time stamp that covers it.`
+    : null
+}
+
 /** Makes a request for a token over a SHA-256 hash (hex). The reply repeats the nonce. */
 export function timeStampQuery(hash: string): { readonly query: Buffer; readonly nonce: Buffer } {
   const nonce = derUnsigned(randomBytes(8))

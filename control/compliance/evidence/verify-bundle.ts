@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { canonicalJson, type Json } from '../../base/canonical-json.js'
 import { keyIdOf, sha256 } from './hashes.js'
-import { type TimeStamp, TimeStampError, verifyTimeStamp } from './time-stamp.js'
+import { stampTimeProblem, type TimeStamp, TimeStampError, verifyTimeStamp } from './time-stamp.js'
 import { ChainVerifier, type EvidenceLine, type Problem, type SealedPart } from './verify.js'
 
 /*
@@ -179,9 +179,6 @@ export async function verifyBundle(
   }
 }
 
-/** Clocks of the service and of an authority may differ by so much (ms). */
-const CLOCK_TOLERANCE_MS = 300_000
-
 /** Verifies time stamps. Each follows the record whose hash it is of. */
 class TimeStamps {
   readonly #authorities: readonly X509Certificate[] | null
@@ -207,9 +204,8 @@ class TimeStamps {
     const { seq, hash, sealedAt } = record
     try {
       const stamp = verifyTimeStamp(token, hash, this.#authorities)
-      if (stamp.at < sealedAt - CLOCK_TOLERANCE_MS) {
-        return `Record ${seq} says that it was sealed after the time stamp that covers it.`
-      }
+      const problem = stampTimeProblem(seq, sealedAt, stamp.at)
+      if (problem !== null) return problem
       this.#count++
       this.#last = { ...stamp, seq }
       this.#longestDelayMs = Math.max(this.#longestDelayMs, stamp.at - sealedAt)

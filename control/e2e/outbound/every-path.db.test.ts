@@ -70,6 +70,7 @@ interface Rig {
   readonly sip: AnsweringSip
   readonly sent: Sent[]
   readonly manager: CallManager
+  readonly pool: FakePool
   readonly desk: TransferDesk
   /** The trunk that callers belong to. */
   readonly callers: { trunk: string }
@@ -110,7 +111,7 @@ function openTelephony(calling: TestCalling): Rig {
       folder,
     }),
   })
-  return { calling, deps: { ...calling.deps, calls: manager }, sip, sent, manager, desk, callers }
+  return { calling, deps: { ...calling.deps, calls: manager }, sip, sent, manager, pool, desk, callers }
 }
 
 /** Prepares a call and returns the function that tries to place it. */
@@ -380,7 +381,68 @@ await onEachDialect(t, async (t, open, dialect) => {
       },
     )
   }
+
+  for (const trigger of ['call', 'campaign', 'callback'] as const) {
+    await t.test(`${trigger}: no INVITE when the hours end between the decision and the dial`, async (t) => {
+      const calling = await openTestCalling(await open(), { wallMs: DAYTIME })
+      const rig = openTelephony(calling)
+      const dial = await PATHS[trigger](rig)
+      await endHoursMeanwhile(rig, trigger)
+      const before = (await gateRecords(calling)).length
+      await dial()
+      await until(async () => {
+        await calling.clock.advanceAsync(10, 10)
+        await calling.eventWriter.flush(60_000)
+        const open = await calling.deps.db
+          .selectFrom('calls')
+          .select('id')
+          .where('endedAt', 'is', null)
+          .execute()
+        return open.length === 0 || rig.sent.length > 0
+      })
+      t.same(rig.sent, [])
+      const last = await calling.deps.db
+        .selectFrom('calls')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(1)
+        .execute()
+      t.match(last, [
+        { disposition: 'failed', endedReason: 'gate_blocked', billedPaise: 0, answeredAt: null },
+      ])
+      t.same((await gateRecords(calling)).slice(before), [{ allowed: true }])
+      if (trigger === 'campaign') {
+        const people = await calling.deps.db.selectFrom('campaignRecipients').selectAll().execute()
+        t.match(people, [{ status: 'pending', attempts: 0, outcome: null }], 'the attempt does not count')
+      }
+      if (trigger === 'callback') {
+        t.match(await calling.deps.db.selectFrom('callbacks').selectAll().execute(), [{ status: 'due' }])
+      }
+      await close(rig)
+    })
+  }
 })
+
+/** Lets the calling hours of the organization end while a call's ports are bound, a second after its decision. */
+async function endHoursMeanwhile({ calling, deps, pool }: Rig, trigger: GateTrigger): Promise<void> {
+  const minute = 11 * 60 + 1
+  const hours = { windowStartMinute: 0, windowEndMinute: minute }
+  const { organizationId } = calling.owner
+  // Of the callback, which is due an hour later.
+  if (trigger === 'callback') hours.windowEndMinute += 60
+  const limits = { agentCallsTest: null, agentCallsLive: null, ratePaisePerMinute: null }
+  await deps.db
+    .insertInto('callingProfiles')
+    .values({ organizationId, enforcedAt: null, enforcedReason: null, ...limits, ...hours })
+    .onConflict((conflict) => conflict.column('organizationId').doUpdateSet(hours))
+    .execute()
+  await deps.db.updateTable('agents').set({ purpose: 'promotional' }).execute()
+  await deps.db.updateTable('agentVersions').set({ purpose: 'promotional' }).execute()
+  pool.onOpen = () => {
+    pool.onOpen = () => {}
+    calling.clock.advance(60_000)
+  }
+}
 
 async function gateRecords({ deps }: TestCalling): Promise<readonly { readonly allowed: boolean }[]> {
   const rows = await deps.db
@@ -389,7 +451,9 @@ async function gateRecords({ deps }: TestCalling): Promise<readonly { readonly a
     .where('kind', '=', 'gate')
     .orderBy('id')
     .execute()
-  return rows.map(({ record }) => JSON.parse(record) as { allowed: boolean })
+  return rows
+    .map(({ record }) => JSON.parse(record) as { allowed: boolean })
+    .map(({ allowed }) => ({ allowed }))
 }
 
 /** Blocks an organization as staff does: the only block that no kind of call is exempt from. */

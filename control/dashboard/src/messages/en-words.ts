@@ -197,7 +197,7 @@ export const persona = {
 /** Why a check of the gate came to its result, by the reason that the service sends. */
 export const reasons = {
   answered_recently: 'Another campaign was answered by this person a short time ago.',
-  asked_later: 'The register is asked on the day of the call.',
+  asked_later: 'Not checked: the register is asked on the day of the call.',
   balance_too_low: 'The available balance does not cover a call.',
   below_cap: 'No other campaign was answered by this person in the last hours.',
   caller_id_not_declared: 'No declaration names the caller ID.',
@@ -213,6 +213,7 @@ export const reasons = {
   inferred_consent: 'An inferred consent is recorded.',
   inside_window: 'The time is inside the calling hours.',
   listed: 'The number is listed on the DND register.',
+  no_caller_id: 'Not checked: the question names no caller ID.',
   no_consent: 'No consent is recorded.',
   no_window: 'No calling hours apply to this purpose.',
   not_automated: 'A telephone system placed the call, not an automatic dialler.',

@@ -611,6 +611,7 @@ export const en = {
     at: 'Time (IST, empty means now)',
     askAt: 'Check for this time',
     because: '{check}: {reason}',
+    undecided: 'It can still be refused. Not checked: {checks}',
     history: 'History of {number}',
     viewer:
       'A check is recorded as evidence. Your role can read past checks in the history of a number, but it cannot run new ones. Ask a developer, admin or owner.',

@@ -208,7 +208,7 @@ export const persona: Texts<typeof englishPersona> = {
 
 export const reasons: Texts<typeof englishReasons> = {
   answered_recently: 'इस व्यक्ति ने कुछ ही समय पहले दूसरे अभियान की कॉल उठाई थी।',
-  asked_later: 'रजिस्टर से कॉल के दिन पूछा जाएगा।',
+  asked_later: 'जाँचा नहीं गया: रजिस्टर से कॉल के दिन पूछा जाएगा।',
   balance_too_low: 'उपलब्ध राशि एक कॉल के लिए पर्याप्त नहीं है।',
   below_cap: 'इस व्यक्ति ने पिछले घंटों में किसी दूसरे अभियान की कॉल नहीं उठाई।',
   caller_id_not_declared: 'किसी घोषणा में कॉल करने वाला नंबर नहीं है।',
@@ -224,6 +224,7 @@ export const reasons: Texts<typeof englishReasons> = {
   inferred_consent: 'अनुमानित सहमति दर्ज है।',
   inside_window: 'समय कॉल के समय के भीतर है।',
   listed: 'नंबर DND रजिस्टर में है।',
+  no_caller_id: 'जाँचा नहीं गया: प्रश्न में कॉल करने वाला नंबर नहीं है।',
   no_consent: 'कोई सहमति दर्ज नहीं है।',
   no_window: 'इस उद्देश्य के लिए कॉल का समय सीमित नहीं है।',
   not_automated: 'कॉल टेलीफ़ोन प्रणाली ने की, स्वचालित डायलर ने नहीं।',

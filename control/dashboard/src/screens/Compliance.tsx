@@ -109,11 +109,15 @@ function Answer({ verdict, e164 }: { readonly verdict: Verdict; readonly e164: s
   const word = useWord()
   const reason = useReason()
   const { ist } = useFormat()
-  const { allowed, checkType, nextAllowedAt, checks } = verdict
+  const { allowed, checkType, nextAllowedAt, checks, undecided } = verdict
   const deciding = checks.find(({ type }) => type === checkType)
   return (
     <Stack role="status">
-      <Alert className="verdict" color={allowed ? 'green' : 'red'} title={allowed ? t('yes') : t('no')}>
+      <Alert
+        className="verdict"
+        color={!allowed ? 'red' : undecided.length > 0 ? 'yellow' : 'green'}
+        title={allowed ? t('yes') : t('no')}
+      >
         {!allowed && deciding !== undefined && (
           <Text size="sm">{t('because', { check: word(deciding.type), reason: reason(deciding) })}</Text>
         )}
@@ -121,6 +125,9 @@ function Answer({ verdict, e164 }: { readonly verdict: Verdict; readonly e164: s
           <Text size="sm">
             {nextAllowedAt === null ? t('never') : t('from_', { time: ist(nextAllowedAt) })}
           </Text>
+        )}
+        {allowed && undecided.length > 0 && (
+          <Text size="sm">{t('undecided', { checks: undecided.map((type) => word(type)).join(', ') })}</Text>
         )}
         <Link to="/$environment/people/$number" params={{ environment, number: e164 }}>
           {t('history', { number: e164 })}
