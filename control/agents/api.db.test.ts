@@ -464,7 +464,7 @@ function fullConfiguration() {
         connectionId: null,
         preset,
         speech: {},
-        mock: null,
+        mock: { enabled: false, response: '' },
         http: null,
       })),
     ],

@@ -93,10 +93,20 @@ await onEachDialect(t, async (t, open) => {
       const back = dataOf(await send('POST', `/v1/numbers/${number.id}/inbound`, { json: { enabled: true } }))
       t.match(back, { inbound: 'ready', routed: true })
       t.match(dataOf(await send('POST', `/v1/numbers/${number.id}/release`)), {
-        status: 'released',
-        agentId: null,
+        ...{ status: 'released', agentId: null, inbound: 'disabled', routed: false },
       })
       t.equal((await send('POST', `/v1/numbers/${number.id}/release`)).status, 404)
+      for (const [path, json] of [
+        ['/v1/calls', { to: '+919876543210', numberId: number.id }],
+        ['/v1/compliance/check', { e164: '+919876543210', numberId: number.id }],
+        ['/v1/sandbox/inbound-calls', { from: '+919876543210', numberId: number.id }],
+      ] as const) {
+        const answer = await send('POST', path, { json })
+        t.equal(answer.status, 422, path)
+        t.match(answer.body, {
+          error: { code: 'unprocessable_entity', message: /was released/, details: { path: 'numberId' } },
+        })
+      }
       t.equal((await buy(555)).status, 201, 'it is for sale again')
     })
 

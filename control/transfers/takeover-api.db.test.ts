@@ -142,6 +142,9 @@ await onEachDialect(t, async (t, open) => {
     const settings = (monitoring: object) => admin.send('PATCH', '/v1/organization', { json: { monitoring } })
     t.equal(code(await takeOver(id, undefined, developer)), '403 forbidden')
     t.equal(code(await release(id, {}, developer)), '403 forbidden')
+    const absent = 'call_01HZZZZZZZZZZZZZZZZZZZZZZZ'
+    t.equal(code(await release(absent, {}, developer)), '403 forbidden', 'the role comes before the call')
+    t.equal(code(await release(absent)), '404 not_found')
     t.match(await send('POST', `/v1/calls/${id}/takeover`, { json: { destinationId: desk } }), {
       status: 401,
     })

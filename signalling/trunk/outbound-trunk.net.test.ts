@@ -2,12 +2,14 @@ import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
 import { openSignallingRig, PATIENT, testAgent } from '../../fixtures/rigs/signalling-rig.js'
+import { OPEN_GATE } from '../../fixtures/sip/open-gate.js'
 import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import { systemClock } from '../../media/base/clock.js'
 import type { OutboundCallSpec, OutboundTrunk } from '../call/ports.js'
+import type { DialGate } from '../sip/dial-gate.js'
 import { probeTrunk } from './trunk-probe.js'
 
 assertNothingLeft(t)
@@ -44,11 +46,13 @@ interface Carrier {
   readonly guard?: DigestGuardOptions
   readonly transport?: 'udp' | 'tcp'
   readonly answer?: (call: PeerDialog) => void
+  readonly gate?: DialGate
 }
 
 /** Opens the service and a carrier that answers authenticated requests. */
 async function rigFor(t: Assert, carrier: Carrier = {}) {
-  const rig = await openSignallingRig({ timers: PATIENT })
+  const { gate } = carrier
+  const rig = await openSignallingRig({ timers: PATIENT, ...(gate === undefined ? {} : { gate }) })
   t.teardown(() => rig.close())
   const guard = carrier.guard ? new DigestGuard(carrier.guard) : null
   const invites: SipMessage[] = []
@@ -133,6 +137,18 @@ t.test('a wrong password ends the call after one attempt; without credentials th
   t.equal(rig.invites.length, 2)
   t.match(await rig.endOf(rig.dial()), { sip: 401, cause: 'carrier_error' })
   t.equal(rig.invites.length, 3)
+})
+
+t.test('a challenge that comes after the time of the call ends it', async (t) => {
+  const rig = await rigFor(t, { guard: account, gate: { ...OPEN_GATE, allows: () => false } })
+  t.match(await rig.endOf(rig.dial({ credentials: account })), { cause: 'gate_blocked', fault: 'none' })
+  t.equal(rig.invites.length, 1)
+})
+
+t.test('an INVITE whose time has ended is not sent', async (t) => {
+  const rig = await rigFor(t, { gate: { ...OPEN_GATE, spend: () => 'lapsed' } })
+  t.match(await rig.endOf(rig.dial()), { cause: 'gate_blocked', fault: 'none' })
+  t.equal(rig.invites.length, 0)
 })
 
 t.test('a nonce that is stale at once is renewed', async (t) => {

@@ -802,7 +802,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/callbacks/{id}/cancel', reply: 'data' }, input, options)
   }
 
-  /** Check whether a number may be called. Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold or does not cover the fee of the DND register. The DND register is asked for the current day only. Needs the scope `write`. */
+  /** Check whether a number may be called. Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the checks of the caller ID are not made. A refusal is a verdict with status 200; 402 means that the wallet is on hold or does not cover the fee of the DND register. For another day only a scrub that is valid then answers for the DND register. `undecided` lists the checks that could not be made: `allowed` does not speak for them. Needs the scope `write`. */
   checkCompliance(input: { readonly body: CheckComplianceBody }, options: RequestOptions = {}): Promise<Compliance> {
     return this.send({ method: 'POST', path: '/v1/compliance/check', reply: 'data' }, input, options)
   }

@@ -1272,6 +1272,8 @@ export type Compliance = {
   readonly allowed: boolean
   readonly code: Open<"blocked_dnd" | "blocked_opt_out" | "blocked_dlt_invalid" | "insufficient_funds" | "validation_error"> | null
   readonly checkType: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet"> | null
+  /** Checks that could not be made, because the answer of the DND register or the caller ID is missing. The call is decided on with both, and they may still refuse it. */
+  readonly undecided: readonly (Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">)[]
   readonly nextAllowedAt: string | null
   readonly runId: string
   readonly checks: readonly ({
