@@ -40,6 +40,18 @@ await onEachDialect(t, async (t, open) => {
     t.same(read.body, made.body)
   })
 
+  await t.test('a part of the name finds agents, and a name is seen', async (t) => {
+    for (const name of ['Desk 100%', 'desk_two']) await send('POST', '/v1/agents', json({ name }))
+    const found = async (search: string) => {
+      const answer = await send('GET', `/v1/agents?search=${encodeURIComponent(search)}`)
+      return (answer.body as { data: { name: string }[] }).data.map(({ name }) => name).toSorted()
+    }
+    t.same(await found('DESK'), ['Desk 100%', 'desk_two'])
+    t.same(await found('%'), ['Desk 100%'], 'a sign of the pattern language stands for itself')
+    t.same(await found('k_t'), ['desk_two'])
+    t.equal((await send('POST', '/v1/agents', json({ name: '   ' }))).status, 400)
+  })
+
   await t.test('draft, publish, versions', async (t) => {
     const made = await send('POST', '/v1/agents', json({ name: 'B', systemPrompt: 'Hello {{who}}.' }))
     const path = `/v1/agents/${dataOf(made).id}`

@@ -3,7 +3,7 @@ import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
-import { idParam } from '../base/schemas.js'
+import { idParam, nameText } from '../base/schemas.js'
 import { authorOf } from '../compliance/bulk.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { parsedUrl } from '../net/url-form.js'
@@ -44,7 +44,7 @@ import {
   withNumbers,
 } from './view.js'
 
-const Name = z.string().min(1).max(80)
+const Name = nameText(80)
 const Description = z.string().max(500).nullable()
 
 const AgentPatch = z
@@ -96,10 +96,13 @@ export const listAgents = listOperation({
   description: 'Newest first.',
   audience: 'key',
   scope: 'read',
+  query: z.strictObject({
+    search: z.string().trim().min(1).max(80).optional().meta({ description: 'A part of the name.' }),
+  }),
   result: Agent,
   fails: [],
-  run: async ({ actor, deps, page }) => {
-    const { items, next } = await pageOfAgents(deps.db, actor.organizationId, page)
+  run: async ({ query, actor, deps, page }) => {
+    const { items, next } = await pageOfAgents(deps.db, actor.organizationId, query, page)
     const numbers = await numbersOf(
       deps.db,
       actor.organizationId,

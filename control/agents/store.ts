@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import { canonicalJson } from '../base/canonical-json.js'
@@ -81,8 +82,17 @@ export async function agentExisted(db: Db | Trx, organizationId: string, id: str
 }
 
 /** Lists agents, newest first. */
-export async function listAgents(db: Db, organizationId: string, page: PageRequest): Promise<Page<AgentRow>> {
-  return newestFirst(present(db, organizationId), page)
+export async function listAgents(
+  db: Db,
+  organizationId: string,
+  { search }: { readonly search?: string | undefined },
+  page: PageRequest,
+): Promise<Page<AgentRow>> {
+  const all = present(db, organizationId)
+  if (search === undefined) return newestFirst(all, page)
+  // The letters of the pattern language stand for themselves.
+  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+  return newestFirst(all.where(sql<boolean>`lower("name") like ${pattern} escape '\\'`), page)
 }
 
 /** Returns the numbers of one environment that are bound to each of the agents. */

@@ -45,6 +45,18 @@ export function oneLine(max: number) {
     .min(1)
     .max(max)
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters')
+    .refine(isSeen, UNSEEN)
+}
+
+/** Schema of a name that only its owner reads. It may have several lines, but not spaces alone. */
+export function nameText(max: number) {
+  return z.string().min(1).max(max).refine(isSeen, UNSEEN)
+}
+
+const UNSEEN = 'must not consist of spaces alone'
+
+function isSeen(text: string): boolean {
+  return text.trim() !== ''
 }
 
 /** Schema of a canonical E.164 number. Indian numbers have 10 or 11 digits after +91. */

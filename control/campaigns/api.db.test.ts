@@ -58,6 +58,10 @@ await onEachDialect(t, async (t, open) => {
     await send('POST', `/v1/campaigns/${id}/archive`)
     t.same(itemsOf(await send('GET', '/v1/campaigns')), [])
     t.equal(itemsOf(await send('GET', '/v1/campaigns?archived=true')).length, 1)
+    const of = async (status: string) =>
+      itemsOf(await send('GET', `/v1/campaigns?archived=true&status=${status}`)).map((row) => row.status)
+    t.same(await of('draft'), ['draft'])
+    for (const status of ['running', 'unheard_of']) t.same(await of(status), [], status)
     t.match(dataOf(await send('POST', `/v1/campaigns/${id}/unarchive`)), { archivedAt: null, name: 'Later' })
     t.equal((await send('GET', `/v1/campaigns/${id}`, { key: calling.api.liveKey })).status, 404)
     await send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients: [{ e164: number(1) }] } })

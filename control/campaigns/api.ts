@@ -42,11 +42,14 @@ const listCampaignsOperation = listOperation({
   description: 'Newest first. Archived campaigns are left out unless `archived` is true.',
   audience: 'key',
   scope: 'read',
-  query: z.strictObject({ archived: z.enum(['true', 'false']).optional() }),
+  query: z.strictObject({
+    archived: z.enum(['true', 'false']).optional(),
+    status: z.string().max(40).optional(),
+  }),
   result: Campaign,
   fails: [],
   run: async ({ query, actor, deps, page }) => {
-    const filter = { archived: query.archived === 'true' }
+    const filter = { archived: query.archived === 'true', status: query.status }
     const { items, ...rest } = await listCampaigns(deps.db, actor, filter, page)
     return { ...rest, items: items.map(campaignView) }
   },

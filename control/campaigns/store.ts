@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import type { CampaignRow, CampaignStatus } from '../db/tables/campaigns.js'
 import { recordCampaignChange } from '../live/changes.js'
 import type { CampaignWithTarget } from './view.js'
@@ -38,11 +39,13 @@ export async function findCampaign(
 export function listCampaigns(
   db: Db,
   owner: Owner,
-  filter: { readonly archived: boolean },
+  filter: { readonly archived: boolean; readonly status?: string | undefined },
   page: PageRequest,
 ): Promise<Page<CampaignWithTarget>> {
   let query = owned(db, owner)
   if (!filter.archived) query = query.where('archivedAt', 'is', null)
+  const { status } = filter
+  if (status !== undefined) query = query.where(unindexed('status'), '=', status)
   return newestFirst(query.selectAll().select(target), page, { count: { db, query: query.select('id') } })
 }
 

@@ -7,6 +7,7 @@ export const INDIAN_NUMBER = /^\+91\d{10,11}$/
 export const IndianNumber = z
   .string()
   .regex(INDIAN_NUMBER, 'must be +91 and 10 or 11 digits, for example +919876543210')
+  .refine((e164) => !e164.startsWith('+910'), 'must not have a zero after +91')
 
 /** Result of a request of many rows, of which each counts on its own. */
 export const Bulk = z.object({

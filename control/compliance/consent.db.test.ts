@@ -55,6 +55,7 @@ await onEachDialect(t, async (t, open, dialect) => {
     t.equal((await record({ capturedAt: iso(5 * 60_000) })).status, 201, 'a clock that is ahead')
     await refused('capturedAt', { capturedAt: iso(5 * 60_000 + 1) })
     await refused('e164', { e164: '+14155550100' })
+    await refused('e164', { e164: '+910000000000' })
     await refused('purpose', { purpose: 'other' })
     t.equal((await record({ e164: '+9118001234567' })).status, 201, 'eleven digits')
     await calling.close()

@@ -6,7 +6,15 @@ import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { DEVELOPER_ROLES } from '../api/scopes.js'
-import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import {
+  idParam,
+  nameText,
+  openEnum,
+  patchBody,
+  Timestamp,
+  timestamp,
+  timestampOrNull,
+} from '../base/schemas.js'
 import { isForeignKeyViolation, isUniqueViolation } from '../db/constraint-error.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
 import { parsedUrl } from '../net/url-form.js'
@@ -37,7 +45,7 @@ const Connection = z.object({
   updatedAt: Timestamp,
 })
 
-const Name = z.string().min(1).max(80)
+const Name = nameText(80)
 const BaseUrl = z.string().min(1).max(2_048)
 const SecretId = z.string().max(64).nullable()
 

@@ -62,6 +62,7 @@ import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 import { indexChecksOfCall } from './migrations/0077-checks-of-call.js'
 import { addTrunkClaims } from './migrations/0080-trunk-claims.js'
 import { addOriginationBudgets } from './migrations/0081-origination-budgets.js'
+import { indexLostDeliveries } from './migrations/0082-lost-deliveries.js'
 import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
 import { createKeyChecks } from './migrations/0086-key-checks.js'
@@ -133,6 +134,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0077_checks_of_call': indexChecksOfCall,
   '0080_trunk_claims': addTrunkClaims,
   '0081_origination_budgets': addOriginationBudgets,
+  '0082_lost_deliveries': indexLostDeliveries,
   '0084_second_factors': createSecondFactors,
   '0085_wallet_adjustments': createWalletAdjustments,
   '0086_key_checks': createKeyChecks,

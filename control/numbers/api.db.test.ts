@@ -14,7 +14,9 @@ await onEachDialect(t, async (t, open) => {
   const patch = (json: unknown) => send('PATCH', path, { json })
 
   await t.test('the seeded sandbox number', async (t) => {
+    t.same(itemsOf(await send('GET', '/v1/numbers?status=suspended')), [])
     const listed = await send('GET', '/v1/numbers')
+    t.same(itemsOf(await send('GET', '/v1/numbers?status=active')), itemsOf(listed))
     t.match(itemsOf(listed), [
       {
         id: numberId,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
-import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { idParam, nameText, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import { refuseAgent } from './agent-binding.js'
@@ -63,13 +63,14 @@ export const listNumbers = listOperation({
   path: '/v1/numbers',
   tag: 'Numbers',
   summary: 'List numbers',
-  description: 'Numbers of the environment of the key, newest first.',
+  description: 'Numbers of the environment of the key, newest first. Those that were released are left out.',
   audience: 'key',
   scope: 'read',
+  query: z.strictObject({ status: z.string().max(40).optional() }),
   result: PhoneNumber,
   fails: [],
-  run: async ({ actor, deps, page }) => {
-    const { items, next } = await pageOfNumbers(deps.db, actor, page)
+  run: async ({ query, actor, deps, page }) => {
+    const { items, next } = await pageOfNumbers(deps.db, actor, query, page)
     return { items: items.map(numberView), next }
   },
 })
@@ -96,7 +97,7 @@ export const readNumber = operation({
 const NumberPatch = z
   .strictObject({
     agentId: z.string().nullable().optional(),
-    label: z.string().min(1).max(80).optional(),
+    label: nameText(80).optional(),
     recordCalls: z.boolean().optional(),
     routingMode: z.enum(['svc_agent', 'byo_ws', 'byo_sip']).optional(),
     mediaEndpoint: MediaEndpointInput.nullable().optional(),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
@@ -25,8 +26,14 @@ export async function findNumberEver(db: Db | Trx, owner: Owner, id: string): Pr
 }
 
 /** Returns a page of numbers, newest first. */
-export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Promise<Page<NumberRow>> {
-  return newestFirst(assigned(db, owner), page)
+export async function listNumbers(
+  db: Db,
+  owner: Owner,
+  { status }: { readonly status?: string | undefined },
+  page: PageRequest,
+): Promise<Page<NumberRow>> {
+  const all = assigned(db, owner)
+  return newestFirst(status === undefined ? all : all.where(sql<string>`"status"`, '=', status), page)
 }
 
 /** Changes of a number. The endpoint is not serialized yet. */

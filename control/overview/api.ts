@@ -47,7 +47,7 @@ const Overview = z.object({
         .meta({ description: 'Why, as a code. Null if `detail` is only a sentence, or unknown.' }),
       counts: z
         .record(z.string(), z.int())
-        .meta({ description: 'The numbers of `detail`: `failed` and `calls`, or `attempts`.' }),
+        .meta({ description: 'The numbers of `detail`: `failed` and `calls`, `attempts` or `events`.' }),
       remedy: z.string(),
     }),
   ),

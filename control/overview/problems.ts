@@ -1,6 +1,7 @@
 import type { Db } from '../db/database.js'
 import { readWallet } from '../wallet/store.js'
 import { holdReason } from '../wallet/view.js'
+import { countLost } from '../webhooks/delivery-store.js'
 import type { DayCounts, Owner } from './store.js'
 
 /** Problems of one code that are shown. */
@@ -13,6 +14,7 @@ const FAILED_SHARE = 0.2
 export const PROBLEM_CODES = [
   ...(['calls_blocked', 'wallet_on_hold', 'wallet_low', 'calls_failing'] as const),
   ...(['trunk_disabled', 'trunk_unreachable', 'endpoint_disabled', 'endpoint_failing'] as const),
+  'events_lost' as const,
   ...(['campaign_paused', 'campaign_failed', 'number_not_reachable', 'vendor_resting'] as const),
 ] as const
 export type ProblemCode = (typeof PROBLEM_CODES)[number]
@@ -43,6 +45,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   trunk_unreachable: 'Check address, port and firewall of the telephone system, then test the trunk again.',
   endpoint_disabled: 'Correct the receiver, enable the endpoint, and deliver the missed events again.',
   endpoint_failing: 'Read the answers of the receiver in the deliveries of the endpoint.',
+  events_lost: 'Correct the receiver, then send the failed deliveries of the endpoint again.',
   campaign_paused: 'Remove the reason, then resume the campaign.',
   campaign_failed: 'Read the reason, and launch a copy of the campaign.',
   number_not_reachable: 'Read the reason, then switch the inbound calls of the number on again.',
@@ -59,11 +62,12 @@ export async function findProblems(
     now,
   }: { readonly today: DayCounts; readonly resting: readonly string[]; readonly now: number },
 ): Promise<readonly FoundProblem[]> {
-  const [blocked, wallet, trunks, endpoints, campaigns, numbers] = await Promise.all([
+  const [blocked, wallet, trunks, endpoints, lost, campaigns, numbers] = await Promise.all([
     blockedReason(db, owner),
     owner.environment === 'live' ? readWallet(db, owner.organizationId, now) : null,
     brokenTrunks(db, owner),
     brokenEndpoints(db, owner),
+    lostEvents(db, owner, now),
     brokenCampaigns(db, owner, now),
     brokenNumbers(db, owner),
   ])
@@ -84,6 +88,7 @@ export async function findProblems(
     ...numbers,
     ...campaigns,
     ...endpoints,
+    ...lost,
     ...resting.slice(0, MOST).map((vendor) => all('vendor_resting', vendor)),
   ]
 }
@@ -156,6 +161,19 @@ async function brokenEndpoints(db: Db, { organizationId }: Owner): Promise<reado
       { type: 'endpoint', id, label: url },
       `${consecutiveFailures} ${consecutiveFailures === 1 ? 'attempt' : 'attempts'} failed in a row.`,
       { counts: { attempts: consecutiveFailures } },
+    ),
+  )
+}
+
+/** Returns the endpoints that did not get events of the last week. A receiver that answers 4xx once loses the event. */
+async function lostEvents(db: Db, owner: Owner, now: number): Promise<readonly FoundProblem[]> {
+  const endpoints = await countLost(db, owner, now - WEEK_MS, MOST)
+  return endpoints.map(({ id, url, events }) =>
+    problem(
+      'events_lost',
+      { type: 'endpoint', id, label: url },
+      `${events} ${events === 1 ? 'event' : 'events'} of the last seven days did not arrive.`,
+      { counts: { events } },
     ),
   )
 }

@@ -3,7 +3,7 @@ import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { DEVELOPER_ROLES } from '../api/scopes.js'
-import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
+import { idParam, nameText, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import type { SecretRow } from '../db/tables/organization.js'
 import { hostsOf, inheritedHosts } from './host-store.js'
@@ -93,7 +93,7 @@ export const createSecret = operation({
     'Tools, connections and media endpoints can send the secret to its hosts. At least one host is needed.',
   audience: 'session',
   roles: DEVELOPER_ROLES,
-  body: z.strictObject({ name: z.string().min(1).max(80), value: Value, hosts: Hosts.optional() }),
+  body: z.strictObject({ name: nameText(80), value: Value, hosts: Hosts.optional() }),
   status: 201,
   result: Secret,
   fails: ['validation_error', 'conflict'],

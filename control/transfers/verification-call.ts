@@ -148,7 +148,7 @@ async function callerOf(
   deps: Deps,
   owner: Owner,
 ): Promise<{ readonly number: NumberRow; readonly route: OutboundRoute } | Refusal> {
-  const { items } = await listNumbers(deps.db, owner, { limit: NUMBERS, after: null })
+  const { items } = await listNumbers(deps.db, owner, {}, { limit: NUMBERS, after: null })
   let reason: Refusal | null = null
   for (const number of items) {
     if (number.status !== 'active') continue

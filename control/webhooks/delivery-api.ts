@@ -3,13 +3,14 @@ import type { Actor } from '../api/actor.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, type Operation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { Instant, parseInstant } from '../base/instant.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { EVENT_TYPES } from '../events/event-types.js'
 import { findEvent } from '../events/store.js'
 import { readAttemptLog } from './attempt-log.js'
 import { ATTEMPT_ERRORS } from './delivery-attempt.js'
-import { findDelivery, listDeliveries, redeliver } from './delivery-store.js'
+import { findDelivery, listDeliveries, redeliver, redeliverLost } from './delivery-store.js'
 
 const TAG = 'Webhooks'
 
@@ -70,10 +71,17 @@ const listWebhookDeliveries = listOperation({
   description: 'Deliveries of the last 30 days, newest first.',
   audience: 'key',
   scope: 'read',
+  query: z.strictObject({
+    endpointId: z.string().max(40).optional(),
+    status: z.string().max(40).optional(),
+    since: Instant.optional().meta({ description: 'Created at or after.' }),
+  }),
   result: WebhookDelivery,
   fails: [],
-  run: async ({ actor, deps, page }) => {
-    const { items, ...rest } = await listDeliveries(deps.db, actor, page)
+  run: async ({ query, actor, deps, page }) => {
+    const { since, ...equal } = query
+    const filter = { ...equal, since: parseInstant(since ?? '') }
+    const { items, ...rest } = await listDeliveries(deps.db, actor, filter, page)
     return { items: items.map(view), ...rest }
   },
 })
@@ -122,6 +130,38 @@ const redeliverWebhook = operation({
   },
 })
 
+const redeliverFailed = operation({
+  id: 'redeliverFailed',
+  method: 'post',
+  path: '/v1/integrations/webhooks/:id/redeliver',
+  tag: TAG,
+  summary: 'Deliver the failed events of an endpoint again',
+  description:
+    'Sends the events since a time again whose newest delivery to the endpoint has failed, also after an answer 4xx, which is not repeated by itself. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice.',
+  audience: 'key',
+  scope: 'admin',
+  params: z.object({ id: idParam('whe') }),
+  body: z.strictObject({ since: Instant }),
+  status: 202,
+  result: z.object({ sent: z.int(), more: z.boolean() }),
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps }) => {
+    const now = deps.clock.wall()
+    const since = parseInstant(body.since) ?? now
+    const outcome = await redeliverLost(deps.db, actor, { endpointId: params.id, since, now })
+    switch (outcome.kind) {
+      case 'made':
+        return { sent: outcome.sent, more: outcome.more }
+      case 'disabled':
+        return disabledEndpoint()
+      case 'no-endpoint':
+        return refuse('not_found', 'The webhook endpoint does not exist.')
+      default:
+        return outcome satisfies never
+    }
+  },
+})
+
 const redeliverEvent = operation({
   id: 'redeliverEvent',
   method: 'post',
@@ -157,7 +197,7 @@ async function redeliverEventTo(
     case 'made':
       return outcome.deliveries
     case 'disabled':
-      return refuse('conflict', 'The endpoint is disabled. Enable it first.', { enabled: false })
+      return disabledEndpoint()
     case 'no-endpoint':
       return endpointId === null
         ? refuse('conflict', 'No enabled endpoint is subscribed to this event type.', { type: event.type })
@@ -170,6 +210,10 @@ async function redeliverEventTo(
   }
 }
 
+function disabledEndpoint(): Refusal<'conflict'> {
+  return refuse('conflict', 'The endpoint is disabled. Enable it first.', { enabled: false })
+}
+
 function noDelivery(): Refusal<'not_found'> {
   return refuse('not_found', 'The delivery does not exist.')
 }
@@ -178,5 +222,6 @@ export const deliveryOperations: readonly Operation[] = [
   listWebhookDeliveries,
   readWebhookDelivery,
   redeliverWebhook,
+  redeliverFailed,
   redeliverEvent,
 ]

@@ -14,14 +14,111 @@ interface Owner {
   readonly environment: 'test' | 'live'
 }
 
+export interface DeliveryFilter {
+  readonly endpointId?: string | undefined
+  readonly status?: string | undefined
+  /** Unix ms: created at or after. */
+  readonly since: number | null
+}
+
 /** Returns a page of the deliveries of one environment and of events that concern both, newest first. */
 export async function listDeliveries(
   db: Db,
   owner: Owner,
+  { endpointId, status, since }: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<WebhookDeliveryRow>> {
-  return newestFirst(visible(db, owner).selectAll(), page, {
-    count: { db, query: visible(db, owner).select('id') },
+  let query = visible(db, owner)
+  if (endpointId !== undefined) query = query.where(unindexed('endpointId'), '=', endpointId)
+  if (status !== undefined) query = query.where(unindexed('status'), '=', status)
+  if (since !== null) query = query.where('createdAt', '>=', since)
+  return newestFirst(query.selectAll(), page, { count: { db, query: query.select('id') } })
+}
+
+/** Selects the newest deliveries of events that an endpoint did not get and gets no more by itself. */
+function lost(db: Db | Trx, owner: Owner, since: number) {
+  return (
+    db
+      .selectFrom('webhookDeliveries')
+      .where('webhookDeliveries.organizationId', '=', owner.organizationId)
+      .where((column) =>
+        column.or([
+          column('webhookDeliveries.environment', '=', owner.environment),
+          column('webhookDeliveries.environment', 'is', null),
+        ]),
+      )
+      // In the text, so that both databases take the partial index.
+      .where('webhookDeliveries.status', '=', sql.lit('failed'))
+      .where('webhookDeliveries.latest', '=', sql.lit(1))
+      .where('webhookDeliveries.createdAt', '>=', since)
+  )
+}
+
+/** Counts the events since a time (Unix ms) that the endpoints of an owner did not get, at most `most` endpoints. */
+export async function countLost(
+  db: Db,
+  owner: Owner,
+  since: number,
+  most: number,
+): Promise<readonly { readonly id: string; readonly url: string; readonly events: number }[]> {
+  return lost(db, owner, since)
+    .innerJoin('webhookEndpoints', 'webhookEndpoints.id', 'webhookDeliveries.endpointId')
+    .where('webhookEndpoints.deletedAt', 'is', null)
+    .select(['webhookEndpoints.id', 'webhookEndpoints.url', sql<number>`count(*)`.as('events')])
+    .groupBy(['webhookEndpoints.id', 'webhookEndpoints.url'])
+    .orderBy('webhookEndpoints.id')
+    .limit(most)
+    .execute()
+}
+
+/** Events that one request sends again. */
+const RESEND_MOST = 500
+
+export type Resending =
+  | { readonly kind: 'made'; readonly sent: number; readonly more: boolean }
+  | { readonly kind: 'no-endpoint' | 'disabled' }
+
+/**
+ * Delivers the events since a time (Unix ms) again that an endpoint did not get, the oldest first, at most 500. A repeated request
+ * sends the next ones, and none twice.
+ */
+export async function redeliverLost(
+  db: Db,
+  owner: Owner,
+  { endpointId, since, now }: { readonly endpointId: string; readonly since: number; readonly now: number },
+): Promise<Resending> {
+  return retryTransaction(db, async (trx) => {
+    const [endpoint] = await lockEndpoints(trx, owner.organizationId, endpointId)
+    if (endpoint === undefined) return { kind: 'no-endpoint' }
+    if (endpoint.enabled === 0) return { kind: 'disabled' }
+    const events = await lost(trx, owner, since)
+      .innerJoin('events', 'events.id', 'webhookDeliveries.eventId')
+      .where('webhookDeliveries.endpointId', '=', endpointId)
+      .select(['events.id', 'events.organizationId', 'events.environment', 'events.type'])
+      .orderBy('webhookDeliveries.createdAt')
+      .orderBy('webhookDeliveries.id')
+      .limit(RESEND_MOST + 1)
+      .execute()
+    const chosen = events.slice(0, RESEND_MOST)
+    if (chosen.length > 0) {
+      await trx
+        .updateTable('webhookDeliveries')
+        .set({ latest: 0 })
+        .where('endpointId', '=', endpointId)
+        .where('latest', '=', 1)
+        .where(
+          'eventId',
+          'in',
+          chosen.map(({ id }) => id),
+        )
+        .execute()
+      await insertDeliveries(
+        trx,
+        chosen.map((event) => newDelivery(event, endpointId, now)),
+        now,
+      )
+    }
+    return { kind: 'made', sent: chosen.length, more: events.length > chosen.length }
   })
 }
 

@@ -70,6 +70,7 @@ import type {
   ExportCallsQuery,
   Factor,
   Factors,
+  Failed,
   ForgotPasswordBody,
   Handoff,
   HangUpCallBody,
@@ -174,6 +175,7 @@ import type {
   RecoveryCodes,
   RedeliverEventBody,
   RedeliverEventResult,
+  RedeliverFailedBody,
   ReleaseTakeoverBody,
   ReleaseTakeoverResult,
   ReplaceSecretBody,
@@ -482,7 +484,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/models', reply: 'list' }, {}, options)
   }
 
-  /** List numbers. Numbers of the environment of the key, newest first. Needs the scope `read`. */
+  /** List numbers. Numbers of the environment of the key, newest first. Those that were released are left out. Needs the scope `read`. */
   listNumbers(input: { readonly query?: ListNumbersQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Number>> {
     return this.send({ method: 'GET', path: '/v1/numbers', reply: 'list' }, input, options)
   }
@@ -1053,6 +1055,11 @@ export class Api extends HttpClient {
   /** Repeat a webhook delivery. Sends the event to the same endpoint again, as a new delivery. Needs the scope `admin`. */
   redeliverWebhook(input: { readonly deliveryId: string }, options: RequestOptions = {}): Promise<WebhookDelivery> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/deliveries/{deliveryId}/redeliver', reply: 'data' }, input, options)
+  }
+
+  /** Deliver the failed events of an endpoint again. Sends the events since a time again whose newest delivery to the endpoint has failed, also after an answer 4xx, which is not repeated by itself. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice. Needs the scope `admin`. */
+  redeliverFailed(input: { readonly id: string; readonly body: RedeliverFailedBody }, options: RequestOptions = {}): Promise<Failed> {
+    return this.send({ method: 'POST', path: '/v1/integrations/webhooks/{id}/redeliver', reply: 'data' }, input, options)
   }
 
   /** Redeliver an event. Sends the event to the given endpoint, or to all enabled endpoints that are subscribed to it. Needs the scope `admin`. */

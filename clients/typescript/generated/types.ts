@@ -2334,6 +2334,11 @@ export type WebhookDelivery = {
   readonly deliveredAt: string | null
 }
 
+export type Failed = {
+  readonly sent: number
+  readonly more: boolean
+}
+
 export type RedeliverEventResult = {
   readonly deliveries: readonly ({
     readonly id: string
@@ -2603,7 +2608,7 @@ export type Overview = {
     readonly turnP95Ms: number | null
   }
   readonly problems: readonly ({
-    readonly code: Open<"calls_blocked" | "wallet_on_hold" | "wallet_low" | "calls_failing" | "trunk_disabled" | "trunk_unreachable" | "endpoint_disabled" | "endpoint_failing" | "campaign_paused" | "campaign_failed" | "number_not_reachable" | "vendor_resting">
+    readonly code: Open<"calls_blocked" | "wallet_on_hold" | "wallet_low" | "calls_failing" | "trunk_disabled" | "trunk_unreachable" | "endpoint_disabled" | "endpoint_failing" | "events_lost" | "campaign_paused" | "campaign_failed" | "number_not_reachable" | "vendor_resting">
     /** Null concerns the whole organization. */
     readonly subject: {
       readonly type: Open<"trunk" | "endpoint" | "campaign" | "number">
@@ -2613,7 +2618,7 @@ export type Overview = {
     readonly detail: string | null
     /** Why, as a code. Null if `detail` is only a sentence, or unknown. */
     readonly reason: string | null
-    /** The numbers of `detail`: `failed` and `calls`, or `attempts`. */
+    /** The numbers of `detail`: `failed` and `calls`, `attempts` or `events`. */
     readonly counts: Readonly<Record<string, number>>
     readonly remedy: string
   })[]
@@ -3544,6 +3549,7 @@ export type CreateAgentBody = {
 
 /** Query of `listAgents`. */
 export type ListAgentsQuery = {
+  readonly search?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
@@ -3726,6 +3732,7 @@ export type ListAgentVersionsQuery = {
 
 /** Query of `listNumbers`. */
 export type ListNumbersQuery = {
+  readonly status?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
@@ -3976,6 +3983,7 @@ export type CreateCampaignBody = {
 /** Query of `listCampaigns`. */
 export type ListCampaignsQuery = {
   readonly archived?: "true" | "false" | undefined
+  readonly status?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
@@ -4256,8 +4264,16 @@ export type UpdateWebhookBody = {
 
 /** Query of `listWebhookDeliveries`. */
 export type ListWebhookDeliveriesQuery = {
+  readonly endpointId?: string | undefined
+  readonly status?: string | undefined
+  readonly since?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
+}
+
+/** Body of `redeliverFailed`. */
+export type RedeliverFailedBody = {
+  readonly since: string
 }
 
 /** Body of `redeliverEvent`. */

@@ -6,7 +6,15 @@ import { listOperation, operation } from '../../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
 import { expandScopes, parseScopes } from '../../api/scopes.js'
 import { Instant, parseInstant } from '../../base/instant.js'
-import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../../base/schemas.js'
+import {
+  idParam,
+  nameText,
+  openEnum,
+  patchBody,
+  Timestamp,
+  timestamp,
+  timestampOrNull,
+} from '../../base/schemas.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'
 import { createKey, keyExpiry } from './api-keys.js'
 import { expireKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './store.js'
@@ -44,7 +52,7 @@ export const createApiKey = operation({
     'The key gets at most the scopes that your role allows. The key itself appears only in this response.',
   audience: 'session',
   body: z.strictObject({
-    name: z.string().min(1).max(80),
+    name: nameText(80),
     environment: z.enum(['test', 'live']),
     scopes: Scopes.default(['read']),
     expiresAt: Instant.optional(),

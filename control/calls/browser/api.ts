@@ -214,7 +214,7 @@ async function readTalk(
 async function defaultNumber({ db }: Deps, owner: Owner, agent: AgentRow): Promise<string | null> {
   const { organizationId, environment } = owner
   const bound = await numbersOf(db, organizationId, environment, [agent.id])
-  const { items } = await listNumbers(db, owner, { limit: 100, after: null })
+  const { items } = await listNumbers(db, owner, {}, { limit: 100, after: null })
   const active = items.filter(({ status }) => status === 'active').map(({ id }) => id)
   return active.find((id) => bound.get(agent.id)?.includes(id)) ?? active[0] ?? null
 }

@@ -153,6 +153,9 @@ await onEachDialect(t, async (t, open) => {
       t.equal(answer.status, 404, JSON.stringify(body))
       t.match(errorOf(answer), { code: 'not_found', details: { path } })
     }
+    const itself = await call({ to: calling.number })
+    t.equal(itself.status, 422)
+    t.match(errorOf(itself), { code: 'unprocessable_entity', details: { path: 'to' } })
     const foreign = await send('POST', '/v1/calls', { key: other.testKey, json: { to: TO, numberId } })
     t.equal(foreign.status, 404, "another organization's number does not exist")
 

@@ -181,6 +181,8 @@ async function lookUp(
 
   const number = await namedNumber(db, owner, placement.numberId)
   if (isRefusal(number)) return number
+  if (number.e164 === placement.to)
+    return contradiction('A number cannot call itself. Correct to or numberId.', 'to')
   const numbers = { direction: 'outbound', from: number.e164, to: placement.to } as const
   if (number.routingMode === 'byo_ws') {
     if (placement.agentId !== null) {

@@ -152,6 +152,7 @@ export const en = {
     testSpent: 'Calls of the test environment cost nothing.',
     testCost: 'At test prices. Nothing is charged.',
     failedOf: '{failed} of {calls} calls of today failed.',
+    lostEvents: '{count, plural, one {# event} other {# events}} of the last seven days did not arrive.',
     failedAttempts: '{count, plural, one {# attempt} other {# attempts}} failed in a row.',
     stop: '.',
     stepTalk: 'Talk to your agent in the browser',
@@ -188,6 +189,10 @@ export const en = {
       endpoint_failing: {
         title: 'A webhook endpoint is failing',
         remedy: 'Read the answers of the receiver in the deliveries of the endpoint.',
+      },
+      events_lost: {
+        title: 'Events did not arrive',
+        remedy: 'Correct the receiver, then send the failed deliveries again.',
       },
       campaign_paused: { title: 'A campaign is paused', remedy: 'Remove the reason, then resume it.' },
       campaign_failed: { title: 'A campaign failed', remedy: 'Read the reason, and launch a copy.' },

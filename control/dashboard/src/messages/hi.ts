@@ -154,6 +154,7 @@ export const hi: Messages = {
     testSpent: 'परीक्षण परिवेश की कॉल का कोई शुल्क नहीं लगता।',
     testCost: 'परीक्षण की कीमतों पर। कोई शुल्क नहीं लगता।',
     failedOf: 'आज की {calls} में से {failed} कॉल विफल हुईं।',
+    lostEvents: 'पिछले सात दिनों की {count, plural, one {# घटना} other {# घटनाएँ}} नहीं पहुँचीं।',
     failedAttempts: '{count, plural, one {लगातार # प्रयास विफल हुआ} other {लगातार # प्रयास विफल हुए}}।',
     stop: '।',
     stepTalk: 'ब्राउज़र में अपने एजेंट से बात करें',
@@ -190,6 +191,10 @@ export const hi: Messages = {
       endpoint_failing: {
         title: 'एक वेबहुक विफल हो रहा है',
         remedy: 'वेबहुक की डिलीवरी में पाने वाले प्रोग्राम के जवाब पढ़ें।',
+      },
+      events_lost: {
+        title: 'घटनाएँ नहीं पहुँचीं',
+        remedy: 'पाने वाले प्रोग्राम को सुधारें, फिर विफल डिलीवरी दोबारा भेजें।',
       },
       campaign_paused: { title: 'एक अभियान रुका है', remedy: 'कारण दूर करें, फिर उसे दोबारा शुरू करें।' },
       campaign_failed: { title: 'एक अभियान विफल हुआ', remedy: 'कारण पढ़ें और उसकी प्रति शुरू करें।' },

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Text, Title } from '@mantine/core'
+import { Button, Checkbox, Group, Text, TextInput, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -32,6 +32,19 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
     },
     () => setChosen(new Set()),
   )
+  const [since, setSince] = useState('')
+  const all = useAction(async (from: string) => {
+    const body = { since: new Date(from).toISOString() }
+    let sent = 0
+    for (const id of urls.keys()) {
+      for (let more = true; more; ) {
+        const done = await api.redeliverFailed({ id, body })
+        sent += done.sent
+        more = done.more
+      }
+    }
+    return sent
+  })
   const answer = (status: number | null, error: string | null, durationMs: number | null): string =>
     [
       status,
@@ -62,6 +75,32 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
         {t('title')}
       </Title>
       {repeat.error !== null && <Problem error={repeat.error} />}
+      {all.error !== null && <Problem error={all.error} />}
+      {canManage && (
+        <Group gap="sm" align="end">
+          <TextInput
+            type="datetime-local"
+            size="xs"
+            label={tMore('repeatSince')}
+            value={since}
+            onChange={({ currentTarget }) => setSince(currentTarget.value)}
+          />
+          <Button
+            size="xs"
+            variant="default"
+            disabled={since === ''}
+            loading={all.isPending}
+            onClick={() => all.mutate(since)}
+          >
+            {tMore('repeatAll')}
+          </Button>
+          {all.data !== undefined && (
+            <Text size="sm" role="status">
+              {tMore('repeated', { count: all.data })}
+            </Text>
+          )}
+        </Group>
+      )}
       <List query={deliveries} empty={t('empty')}>
         {(items) => {
           const failed = items.filter(({ status }) => status === 'failed').map(({ id }) => id)

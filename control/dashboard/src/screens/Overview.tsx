@@ -154,6 +154,7 @@ function Days({ days }: { readonly days: View['days'] }) {
 const KNOWN = [
   ...(['calls_blocked', 'wallet_on_hold', 'wallet_low', 'calls_failing'] as const),
   ...(['trunk_disabled', 'trunk_unreachable', 'endpoint_disabled', 'endpoint_failing'] as const),
+  'events_lost' as const,
   ...(['campaign_paused', 'campaign_failed', 'number_not_reachable', 'vendor_resting'] as const),
 ] as const
 
@@ -162,8 +163,9 @@ function Problems({ problems }: { readonly problems: View['problems'] }) {
   const t = useTranslations('overview')
   const word = useWord()
   const why = ({ detail, reason, counts }: View['problems'][number]): string | null => {
-    const { failed, calls, attempts } = counts
+    const { failed, calls, attempts, events } = counts
     if (failed !== undefined && calls !== undefined) return t('failedOf', { failed, calls })
+    if (events !== undefined) return t('lostEvents', { count: events })
     if (attempts !== undefined) return t('failedAttempts', { count: attempts })
     return reason === null ? detail : word(reason)
   }
