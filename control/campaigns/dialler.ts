@@ -94,7 +94,7 @@ export interface RouteState {
 }
 
 /**
- * Whether the wallet pays for the next call. `held`: the balance does, but calls in progress hold it and may give it back when they
+ * Cover of the next call by the wallet. `held`: the balance does, but calls in progress hold it and may give it back when they
  * end. `short`: it does not, or the wallet is on hold.
  */
 export type Funds = 'covered' | 'held' | 'short'

@@ -24,7 +24,7 @@ export type Cause =
   | 'wallet_exhausted'
   /**
    * The compliance gate refused a call that a telephone system asked for, or no longer allowed it when its INVITE was to be
-   * sent, or repeated after a challenge. Nobody was called.
+   * sent, or repeated after a challenge. The callee heard nothing of it.
    */
   | 'gate_blocked'
   | 'internal'

@@ -210,7 +210,7 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
       .reduce((sum, charge) => sum + charge.seconds, 0)
   // A bot may speak before its call is answered.
   const latency = answered || call.routingMode === 'byo_ws' ? await latencyOf(trx, callId) : null
-  // A call whose time ended before its INVITE was dialled by nobody.
+  // The gate blocks a call before its INVITE.
   const sent = call.status !== 'queued' && ending.cause !== 'gate_blocked'
   const carrierFailed = failedByCarrier(ending, call)
   const change = {
