@@ -135,7 +135,7 @@ const redeliverFailed = operation({
   method: 'post',
   path: '/v1/integrations/webhooks/:id/redeliver',
   tag: TAG,
-  summary: 'Deliver the failed events of an endpoint again',
+  summary: 'Redeliver the failed events of an endpoint',
   description:
     'Sends the events since a time again whose newest delivery to the endpoint has failed, also after an answer 4xx, which is not repeated by itself. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice.',
   audience: 'key',
