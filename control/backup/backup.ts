@@ -35,7 +35,7 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
   return (await stat(file)).size
 }
 
-/** What a restored database must not bring back to life. */
+/** Rights that a restored database must not bring back to life. */
 export interface Revocation {
   /** Ends every session of the dashboard and every mailed link. */
   readonly sessions: boolean

@@ -86,8 +86,8 @@ export async function hearOptOut(
 }
 
 /**
- * Follows the reason of an opt-out on an inbound call: whoever calls can show the number of somebody else. The entry
- * protects that person anyway, and who reviews the list sees what it rests on.
+ * Text after the reason of an opt-out on an inbound call: a caller can show the number of another person. The entry
+ * protects that person anyway, and a reviewer of the list sees its evidence.
  */
 const UNPROVEN = ' (the number that called is not proven)'
 

@@ -73,8 +73,8 @@ export interface ExceptionDecision {
 }
 
 /**
- * Claims an exception before its money moves, so that nobody decides otherwise meanwhile. The same decision may claim it
- * again: the one before may have failed with an unknown outcome. Returns false if it is resolved or claimed otherwise.
+ * Claims an exception before its money moves, so that no other decision comes between. The same decision may claim it
+ * again: the outcome of an earlier attempt may be unknown. Returns false if it is resolved or claimed otherwise.
  */
 export async function claimException(db: Db, id: string, decision: ExceptionDecision): Promise<boolean> {
   return (await undecided(db, id, decision).set(decision).executeTakeFirst()) !== undefined

@@ -2,7 +2,6 @@ import { newId } from '../../media/base/ids.js'
 import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
 import { audited } from '../api/audited.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
-import { FIRST_BUDGET_PAISE } from '../calls/placement/origination-budget.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
@@ -24,6 +23,8 @@ import { DEFAULTS } from './trunk-settings.js'
 /** Calls of a number take a slot of the pool `byoCalls`, which is their limit. */
 const CHANNELS = 1_000
 const CALLS_PER_MINUTE = 600
+/** Budget of a number that was just routed to a telephone system (paise a day). Staff can change it. */
+const FIRST_BUDGET_PAISE = 50_000
 const RING_TIMEOUT_MS = 45_000
 
 export interface SipTarget {

@@ -35,12 +35,12 @@ export function rangesOf(trunk: SipTrunkRow): Cidr[] {
   return Strings.parse(JSON.parse(trunk.ipAcl)).flatMap((text) => parseCidr(text) ?? [])
 }
 
-/** Returns those of `rangesOf` that identify nobody yet. */
+/** Returns the ranges of `rangesOf` that do not identify the trunk yet. */
 export function pendingOf(trunk: SipTrunkRow): Cidr[] {
   return Strings.parse(JSON.parse(trunk.ipAclPending)).flatMap((text) => parseCidr(text) ?? [])
 }
 
-/** Returns those of `rangesOf` that identify the trunk. */
+/** Returns the ranges of `rangesOf` that identify the trunk. */
 export function claimedOf(trunk: SipTrunkRow): Cidr[] {
   const pending = new Set(pendingOf(trunk).map(({ text }) => text))
   return rangesOf(trunk).filter(({ text }) => !pending.has(text))

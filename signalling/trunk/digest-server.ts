@@ -113,8 +113,8 @@ export class DigestServer {
   }
 
   /**
-   * Returns whether a claim has a nonce of ours for that place which is still alive. Checked before a user is looked up, so
-   * that nobody causes look-ups who did not get a challenge.
+   * Returns whether a claim has a nonce of ours for that place which is still alive. The check comes before the look-up of the
+   * user, so that only a receiver of a challenge causes look-ups.
    */
   isFresh({ fields, realm }: DigestClaim, place: string): boolean {
     const bornMs = this.#bornMs(fields.nonce ?? '', scopeOf(realm, place))

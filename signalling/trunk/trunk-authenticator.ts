@@ -119,7 +119,7 @@ export class TrunkAuthenticator {
     // treated as unknown.
     const open =
       trunk !== null &&
-      // What is registered gets the calls: that takes a trunk that asks for its password.
+      // A registered telephone system gets the calls, so its trunk has to ask for a password.
       (method === 'INVITE' || trunk.inboundAuth !== 'ip_acl') &&
       (claim.realm === trunk.realm || claim.realm === this.#realm) &&
       // Naming the weaker algorithm must not bypass the stronger one.

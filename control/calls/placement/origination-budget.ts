@@ -5,12 +5,9 @@ import type { SipTrunkRow } from '../../db/tables/trunks.js'
 import { queueMailToAdmins, queueMailToStaff } from '../../mail/outbox.js'
 
 /*
- * What telephone systems of customers spend: somebody with a stolen password must not empty the wallet in a night. A
- * number has a budget for each day (IST). Customers and staff get a mail when much of it goes within an hour.
+ * A number has a budget for the calls that a telephone system of the customer places in a day (IST): a thief of its password
+ * must not empty the wallet in a night. Customers and staff get a mail when much of the budget goes within an hour.
  */
-
-/** Budget of a number that was just routed to a telephone system (paise a day). Staff can change it. */
-export const FIRST_BUDGET_PAISE = 50_000
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
