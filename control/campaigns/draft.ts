@@ -115,6 +115,7 @@ export async function newDraft(
     unreachableSince: null,
     preflight: null,
     launchedAt: null,
+    launchRequestId: null,
     completedAt: null,
     archivedAt: null,
     createdAt: now,

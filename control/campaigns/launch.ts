@@ -55,6 +55,7 @@ export function launchRefusal({ view }: Preflight, environment: 'test' | 'live')
 export function launchChange(
   campaign: Pick<CampaignRow, 'startsAt'>,
   { target, view }: Preflight,
+  launchRequestId: string | null,
   now: number,
 ): Partial<CampaignRow> {
   if ('problem' in target) throw new Error(target.problem)
@@ -68,6 +69,7 @@ export function launchChange(
     purpose: purposeOf(version),
     preflight: JSON.stringify(view),
     launchedAt: now,
+    launchRequestId,
     updatedAt: now,
     countedAt: now,
   }

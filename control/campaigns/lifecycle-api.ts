@@ -121,9 +121,11 @@ const launch = operation({
     'compliance_incomplete',
     'knowledge_base_not_ready',
   ],
-  run: async ({ params, actor, deps, requestId }) => {
+  run: async ({ params, actor, deps, requestId, idempotencyId }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
+    // This request has launched it, and its answer was lost.
+    if (idempotencyId !== null && campaign.launchRequestId === idempotencyId) return campaignView(campaign)
     const { status, agentGone: _agent, numberGone: _number, ...row } = campaign
     const again = (status: string) => refuse('conflict', 'Only a draft can be launched.', { status })
     if (status !== 'draft') return again(status)
@@ -131,7 +133,7 @@ const launch = operation({
     const refusal = launchRefusal(made, actor.environment)
     if (refusal !== null) return refusal
     const after = await audited({ deps, actor, requestId }, async (trx, record, now) => {
-      const change = launchChange(row, made, now)
+      const change = launchChange(row, made, idempotencyId, now)
       // An upload that came after the pre-flight was not examined.
       const unchanged = await trx
         .selectFrom('campaigns')

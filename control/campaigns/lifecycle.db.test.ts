@@ -262,6 +262,19 @@ await onEachDialect(t, async (t, open) => {
     t.same(dialled(), [ONE])
   })
 
+  await t.test('a launch whose answer was lost is no second launch', async (t) => {
+    const rig = await openRig(t, await open())
+    const { send, launch } = actions(rig)
+    const id = await launch({}, [ONE])
+    // As after an error of the database between the launch and its answer.
+    const { db } = rig.calling.deps
+    await db.updateTable('idempotencyKeys').set({ state: 'free' }).where('key', '=', id).execute()
+    const path = `/v1/campaigns/${id}/launch`
+    const again = await send('POST', path, {}, { 'idempotency-key': id })
+    t.match(again, { status: 200, body: { data: { id, status: 'running' } } })
+    t.equal((await send('POST', path, {}, { 'idempotency-key': 'another' })).status, 409)
+  })
+
   await t.test('a resumed campaign calls with the agent of its launch', async (t) => {
     const rig = await openRig(t, await open())
     const { calling, agentId } = rig

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { setReadOnly } from '../../fixtures/database/sqlite-faults.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { until } from '../../fixtures/host/until.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
@@ -134,7 +135,7 @@ t.test('the store', async (t) => {
 })
 
 t.test('over HTTP', async (t) => {
-  await onEachDialect(t, async (t, open) => {
+  await onEachDialect(t, async (t, open, dialect) => {
     let runs: (string | null)[] = []
     let fail: ErrorCode | 'throw' | null = null
     let hold: Promise<void> | null = null
@@ -212,6 +213,24 @@ t.test('over HTTP', async (t) => {
       hold = null
       t.equal((await first).status, 201)
       t.equal((await call('k2', { to: 'a' })).headers.get('idempotency-replayed'), 'true')
+      t.equal(runs.length, 1)
+    })
+
+    await t.test('what was done is told also when the answer cannot be stored', async (t) => {
+      if (dialect !== 'sqlite') return
+      fresh()
+      let release = (): void => {}
+      hold = new Promise((resolve) => {
+        release = resolve
+      })
+      const first = call('k-unstored', { to: 'a' })
+      await until(() => runs.length > 0)
+      await setReadOnly(api.deps.db, true)
+      release()
+      hold = null
+      t.equal((await first).status, 201)
+      await setReadOnly(api.deps.db, false)
+      t.equal((await call('k-unstored', { to: 'a' })).status, 409, 'the key stays locked')
       t.equal(runs.length, 1)
     })
 

@@ -80,15 +80,13 @@ export async function runOnce(
   }
   const stopRenewing = upload === null ? () => {} : renewWhileReading(idempotency, claim, upload, deps)
   const attempt = (): Attempt => ({ ...claim, fingerprint: claim.fingerprint ?? body?.value() ?? null })
+  let rendered: RenderedResponse
+  let whole: boolean
   try {
-    const rendered = await run(claim.id)
-    const final = isFinalStatus(rendered.status)
-    if (final) await body?.readRest()
+    rendered = await run(claim.id)
+    if (isFinalStatus(rendered.status)) await body?.readRest()
     // A refusal that needed a part of the body only cannot be compared with a repetition.
-    const whole = body === null || body.value() !== null
-    if (final && (whole || rendered.status < 300)) await idempotency.finish(attempt(), rendered)
-    else await idempotency.release(attempt())
-    return rendered
+    whole = body === null || body.value() !== null
   } catch (thrown) {
     await idempotency.release(attempt()).catch((error: unknown) => {
       // The lease of the key expires later. Report the original error.
@@ -98,6 +96,16 @@ export async function runOnce(
   } finally {
     stopRenewing()
   }
+  const { status } = rendered
+  const storing =
+    isFinalStatus(status) && (whole || status < 300)
+      ? idempotency.finish(attempt(), rendered)
+      : idempotency.release(attempt())
+  await storing.catch((error: unknown) => {
+    // What was done is done, and its caller is told. The key stays locked until its lease expires.
+    deps.log.warn({ requestId, error: errorText(error) }, 'idempotency_key.store_failed')
+  })
+  return rendered
 }
 
 /** Returns the refusal of a body. Throws any other error again. */

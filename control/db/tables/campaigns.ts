@@ -73,6 +73,8 @@ export interface CampaignRow {
   /** JSON of the last pre-flight. */
   readonly preflight: string | null
   readonly launchedAt: number | null
+  /** Request that launched it: a repetition of that request is no second launch. Null for launches before this was stored. */
+  readonly launchRequestId: string | null
   readonly completedAt: number | null
   readonly archivedAt: number | null
   readonly createdAt: number
