@@ -1,22 +1,35 @@
 import t from 'tap'
-import { onEachSharedDialect } from '../../../fixtures/database/databases.js'
-import { faultEachPage, faultEachStatement } from '../../../fixtures/faults/each-statement.js'
-import { openFaultyService } from '../../../fixtures/faults/faulty-service.js'
+import { startPostgres } from '../../../fixtures/database/postgres.js'
+import { openSmallDisk } from '../../../fixtures/database/sqlite-faults.js'
+import { faultEachStatement } from '../../../fixtures/faults/each-statement.js'
+import { openOnDisk, openOverRelay } from '../../../fixtures/faults/faulty-service.js'
 
 /*
  * Each kind of transaction under a fault at each of its statements: broken connections and outages of PostgreSQL, and a full
- * SQLite database. The long test of the same name has every fault at every statement.
+ * disk under SQLite. Here each fifth statement fails; in the long test of the same name each one.
  */
 
-await onEachSharedDialect(t, async (t, make, dialect) => {
-  const place = await openFaultyService(await make(), dialect)
-  const only = process.env.PARLEY_FAULTS === undefined ? null : new RegExp(process.env.PARLEY_FAULTS)
-  for (const scenario of place.scenarios) {
-    if (only !== null && !only.test(scenario.name)) continue
-    await t.test(scenario.name, async (t) => {
-      if (dialect === 'postgres') await faultEachStatement(t, place, scenario)
-      else await faultEachPage(t, place, scenario)
-    })
+const CHOICE = { stride: 5, everyFault: false }
+/** Names of the scenarios to run; all unless given. */
+const chosen = new RegExp(process.env.PARLEY_FAULTS ?? '')
+
+t.test('PostgreSQL', async (t) => {
+  const postgres = await startPostgres()
+  const place = await openOverRelay(await postgres.createDatabase({ migrated: true }))
+  for (const scenario of place.scenarios.filter(({ name }) => chosen.test(name))) {
+    await t.test(scenario.name, (t) => faultEachStatement(t, place.database, scenario, CHOICE))
   }
   await place.close()
+  await postgres.stop()
+})
+
+const disk = openSmallDisk(24 * 2 ** 20)
+t.test('SQLite', { skip: disk === null && 'mounting is not allowed here' }, async (t) => {
+  if (disk === null) return
+  const place = await openOnDisk(disk)
+  for (const scenario of place.scenarios.filter(({ name }) => chosen.test(name))) {
+    await t.test(scenario.name, (t) => faultEachStatement(t, place.database, scenario, CHOICE))
+  }
+  await place.close()
+  disk.close()
 })

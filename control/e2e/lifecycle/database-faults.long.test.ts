@@ -1,0 +1,34 @@
+import t from 'tap'
+import { startPostgres } from '../../../fixtures/database/postgres.js'
+import { openSmallDisk } from '../../../fixtures/database/sqlite-faults.js'
+import { faultEachStatement } from '../../../fixtures/faults/each-statement.js'
+import { openOnDisk, openOverRelay } from '../../../fixtures/faults/faulty-service.js'
+
+/*
+ * As the test of the same name, with a fault at each statement. PARLEY_EVERY_FAULT=1 has each fault at each of them.
+ */
+
+const CHOICE = { stride: 1, everyFault: process.env.PARLEY_EVERY_FAULT === '1' }
+/** Names of the scenarios to run; all unless given. */
+const chosen = new RegExp(process.env.PARLEY_FAULTS ?? '')
+
+t.test('PostgreSQL', async (t) => {
+  const postgres = await startPostgres()
+  const place = await openOverRelay(await postgres.createDatabase({ migrated: true }))
+  for (const scenario of place.scenarios.filter(({ name }) => chosen.test(name))) {
+    await t.test(scenario.name, (t) => faultEachStatement(t, place.database, scenario, CHOICE))
+  }
+  await place.close()
+  await postgres.stop()
+})
+
+const disk = openSmallDisk(24 * 2 ** 20)
+t.test('SQLite', { skip: disk === null && 'mounting is not allowed here' }, async (t) => {
+  if (disk === null) return
+  const place = await openOnDisk(disk)
+  for (const scenario of place.scenarios.filter(({ name }) => chosen.test(name))) {
+    await t.test(scenario.name, (t) => faultEachStatement(t, place.database, scenario, CHOICE))
+  }
+  await place.close()
+  disk.close()
+})
