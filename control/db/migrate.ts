@@ -66,7 +66,7 @@ import { indexLostDeliveries } from './migrations/0082-lost-deliveries.js'
 import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
 import { createKeyChecks } from './migrations/0086-key-checks.js'
-import { addLaunchRequests } from './migrations/0099-launch-requests.js'
+import { addLaunchRequests } from './migrations/0087-launch-requests.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -139,7 +139,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0084_second_factors': createSecondFactors,
   '0085_wallet_adjustments': createWalletAdjustments,
   '0086_key_checks': createKeyChecks,
-  '0099_launch_requests': addLaunchRequests,
+  '0087_launch_requests': addLaunchRequests,
 }
 
 /**
