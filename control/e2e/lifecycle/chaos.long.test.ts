@@ -15,7 +15,7 @@ import { migrate } from '../../db/migrate.js'
  * full size, PARLEY_CHAOS_SEED another plan of faults, PARLEY_CHAOS_DATABASE=sqlite or postgres one database only.
  */
 
-const recipients = Number(process.env.PARLEY_CHAOS_CALLS ?? 60)
+const recipients = Number(process.env.PARLEY_CHAOS_CALLS ?? 15)
 const seed = Number(process.env.PARLEY_CHAOS_SEED ?? 1)
 /** Without deaths every event must arrive; with them everything else must hold. */
 const KILLS = [0, Math.ceil(recipients / 20)]
