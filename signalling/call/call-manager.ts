@@ -20,6 +20,7 @@ import { type Ending, endingOfHangUp, endingOfTrunk, SHUTDOWN } from './ending.j
 import type { DialledLeg, MakeLeg } from './further-leg.js'
 import { InboundLeg } from './inbound-leg.js'
 import type { LegEvents } from './leg.js'
+import { endingOfRefusal } from './leg-media.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
   AdmissionControl,
@@ -350,6 +351,14 @@ export class CallManager implements CallControl {
     const { callId, party, recordTo, forward } = admission
     // We offer what telephones support (G.711), and answer with what the caller supports.
     const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
+    // The trunk may allow less than we can serve. Such a call is refused before it rings.
+    const wrong = checkOffer(invite.body, invite.sourceAddress, codecs, admission.srtp)
+    if (wrong !== null) {
+      invite.refuse(wrong.sip, { Warning: warning(wrong.reason) })
+      this.#neverBegan(callId, endingOfRefusal(wrong))
+      this.#ended(callId, trunkId)
+      return
+    }
     const call = new Call(
       this.#callDeps,
       {

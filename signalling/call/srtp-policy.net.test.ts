@@ -50,7 +50,8 @@ t.test(
     const refused = await inbound(t, 'required', sdp('RTP/AVP'))
     t.equal(refused.status, 488)
     t.match((await refused.ended()).ending, { cause: 'carrier_error', fault: 'carrier', sip: 488 })
-    t.notOk(refused.pool.only().started)
+    t.strictSame(refused.types(), ['ended'], 'it does not ring')
+    t.equal(refused.pool.sessions.size, 0)
 
     const served = await inbound(t, 'required', sdp('RTP/SAVP', crypto(7)))
     t.equal(served.status, 200)

@@ -280,10 +280,15 @@ export class SdpSession {
  * An empty body (delayed offer) can be served. The address family of our side is not known yet, so either will
  * do.
  */
-export function checkOffer(offered: string, peer: string | null = null): SdpRefusal | null {
+export function checkOffer(
+  offered: string,
+  peer: string | null = null,
+  codecs: readonly CodecName[] = ALL_CODECS,
+  srtp: SrtpPolicy = 'optional',
+): SdpRefusal | null {
   if (offered.length === 0) return null
   const judge = (address: string) => {
-    const session = new SdpSession({ address, port: 9, dtls: ANY_DTLS }, ALL_CODECS, '0', 'optional')
+    const session = new SdpSession({ address, port: 9, dtls: ANY_DTLS }, codecs, '0', srtp)
     session.peer = peer
     return session.answer(offered)
   }
