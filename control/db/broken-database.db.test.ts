@@ -32,6 +32,14 @@ t.test('PostgreSQL ends connections at any moment of a transaction', async (t) =
   }
   const end = (pid: number) => sql`select pg_terminate_backend(${pid})`.execute(other.db)
 
+  await t.test('a transaction whose error was swallowed is not reported as committed', async (t) => {
+    const failed = database.db.transaction().execute(async (trx) => {
+      await insert(trx, 'a')
+      await insert(trx, 'a').catch(() => {})
+    })
+    await t.rejects(failed, { code: 'internal' })
+    t.same(await stored(database), [])
+  })
   await t.test('between two statements', async (t) => {
     const failed = database.db.transaction().execute(async (trx) => {
       await insert(trx, 'a')
@@ -75,14 +83,6 @@ t.test('PostgreSQL ends connections at any moment of a transaction', async (t) =
       throw new Error('a reason of the caller')
     })
     await t.rejects(failed, { message: 'a reason of the caller' })
-  })
-  await t.test('a transaction whose error was swallowed is not reported as committed', async (t) => {
-    const failed = database.db.transaction().execute(async (trx) => {
-      await insert(trx, 'a')
-      await insert(trx, 'a').catch(() => {})
-    })
-    await t.rejects(failed, { code: 'internal' })
-    t.same(await stored(database), [])
   })
 })
 
