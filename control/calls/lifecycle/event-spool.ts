@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError, errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
@@ -38,6 +38,7 @@ export async function openEventSpool(
   /** Position of the next event in the file. */
   let end: number
   try {
+    await mkdir(dataFolder, { recursive: true, mode: 0o700 })
     file = await open(path, 'a', 0o600)
     await file.close()
     file = await open(path, 'r+')
