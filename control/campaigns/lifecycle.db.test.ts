@@ -365,8 +365,8 @@ await onEachDialect(t, async (t, open) => {
     await look()
     t.same(dialled(), [ONE, TWO], 'the call cost nothing')
     // The next one does.
-    await deps.db.updateTable('wallets').set({ balancePaise: 1_199, heldPaise: 0 }).execute()
     await end(TWO, BUSY)
+    await deps.db.updateTable('wallets').set({ balancePaise: 1_199 }).execute()
     const last = await launch({}, [THREE])
     await look()
     await look()
