@@ -55,7 +55,7 @@ export class PromptClient implements PostgresPoolClient {
               reject(connectionLost(this.#broken))
             }, this.#limitMs)
       const send = (name: string | undefined, failed: (error: Error) => void): void => {
-        const query = { text, values: [...values], ...(name === undefined ? {} : { name }) }
+        const query = { text, values: values.map(storable), ...(name === undefined ? {} : { name }) }
         this.#client.query(query, (error: Error | null, result: unknown) => {
           if (error === null || error === undefined) {
             if (limit !== null) clearTimeout(limit)
@@ -90,6 +90,14 @@ export class PromptClient implements PostgresPoolClient {
     // The pool closes a connection that is released with an error. One whose statement is unanswered is cut.
     this.#client.release(this.#broken ?? undefined)
   }
+}
+
+/**
+ * PostgreSQL refuses U+0000 in texts (error 22021). Words, names and reasons from outside may contain it, and the end of a
+ * call must be stored whatever they say: it becomes U+FFFD.
+ */
+function storable(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }
 
 /** Returns the error of a statement whose connection to the database is lost or could not be made. */

@@ -323,6 +323,24 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
+  await t.test('words and reasons with U+0000 do not keep a call from its end', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { eventWriter: bridge, clock, deps } = calling
+    await calling.publishAgent()
+    const id = await place(calling)
+    bridge.publish({ callId: id, seq: 1, at: clock.wall(), type: 'dialing', sipCallId: 'a\0b' })
+    bridge.publish({ callId: id, seq: 2, at: clock.wall(), type: 'answered' })
+    bridge.publish(turnEvent(id, 3, clock.wall(), 'caller', 'please do not call me again\0'))
+    const ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'the bot said \0' } as const
+    bridge.publish({ callId: id, seq: 4, at: clock.wall(), ...ENDED, ending })
+    await bridge.settled(id)
+    t.equal(bridge.lost, 0)
+    const row = await deps.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    t.equal(row.status, 'ended')
+    t.match(row.error, /^the bot said/)
+    await calling.close()
+  })
+
   await t.test('events that decide the price are kept when too many wait', async (t) => {
     const calling = await openTestCalling(await open())
     const { deps } = calling
