@@ -133,8 +133,8 @@ export class SdpFormats {
    * Reads the answer to our offer; its first format that we offered is used. Returns as `chooseFromOffer`.
    */
   readAnswer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
-    // The offer gave a number without rtpmap its meaning. A longest duration below all of ours is ignored: the call is
-    // answered.
+    // A number without rtpmap has the meaning of the offer. A maximum duration below all of ours is ignored, so that
+    // the call is answered.
     const payloads = [...section.payloads, ...this.#offered(section)]
     const peer = new PeerFormats({ ...section, payloads, maxPtimeMs: null })
     return this.#agree(
@@ -143,7 +143,7 @@ export class SdpFormats {
     )
   }
 
-  /** Lists the formats of a description that have only the meaning of our offer. */
+  /** Lists the formats of an answer that have no rtpmap, with the meaning that our offer gave them. */
   #offered({ formats, payloads }: MediaSection): PayloadFormat[] {
     return [...this.#ours].flatMap(([format, payloadType]) => {
       const isKnown = payloads.some((known) => known.payloadType === payloadType)
@@ -157,7 +157,7 @@ export class SdpFormats {
     })
   }
 
-  /** Returns a function that takes back what happens from now on. */
+  /** Returns a function that restores the present state. */
   snapshot(): () => void {
     const ours = [...this.#ours]
     const written = this.#written

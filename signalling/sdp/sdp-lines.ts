@@ -1,17 +1,17 @@
 import { isIP } from 'node:net'
 
 /*
- * The lines of a received session description, read leniently: what many real peers get wrong (blanks, line ends, origin
- * and time lines, formats of refused media) does not matter for a call. Attributes are left to sdp-parser.ts.
+ * Reads the lines of a received session description leniently. Many real peers get blanks, line ends, origin and time
+ * lines, and the formats of refused media wrong, and a call does not need these. sdp-parser.ts reads the attributes.
  */
 
 /** An m-line. */
 export interface MediaLine {
   /** Lower case; never empty. */
   readonly type: string
-  /** Null when it is no port. */
+  /** Null when the line has no valid port. */
   readonly port: number | null
-  /** Upper case where it names RTP; never empty. */
+  /** Upper case when it is an RTP protocol; never empty. */
   readonly protocol: string
   /** In the order of the line; may be empty. */
   readonly formats: readonly string[]
@@ -23,7 +23,7 @@ export type ConnectionHost = string
 const LINE = /^[a-z]=/
 const HOST_NAME = /^(?=[A-Za-z0-9.-]{1,253}$)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.?$/
 
-/** Returns the lines of the form `x=value` without outer blanks; others say nothing. */
+/** Returns the lines of the form `x=value` without outer blanks, and leaves out all others. */
 export function readableLines(text: string): string[] {
   return text
     .replaceAll('\0', '')
@@ -36,7 +36,7 @@ export function readableLines(text: string): string[] {
     })
 }
 
-/** Returns an attribute as its grammar wants it: name in lower case, no blank around the colon, single blanks. */
+/** Returns an attribute in the form of its grammar: name in lower case, no blank around the colon, single blanks. */
 function attribute(value: string): string {
   const colon = value.indexOf(':')
   if (colon < 0) return value.toLowerCase()
@@ -48,7 +48,7 @@ function attribute(value: string): string {
     .join(' ')}`
 }
 
-/** Reads an m-line; what is unreadable in it is replaced, so that a refusal can repeat it. */
+/** Reads an m-line. Parts that cannot be read are replaced, so that a refusal can repeat the line. */
 export function readMediaLine(line: string): MediaLine {
   const [type = '', port = '', protocol = '', ...formats] = line.slice(2).split(/\s+/)
   const [, digits] = /^(\d{1,5})(?:\/\d{1,5})?$/.exec(port) ?? []
@@ -62,7 +62,10 @@ export function readMediaLine(line: string): MediaLine {
   }
 }
 
-/** Writes an m-line that as our answer is refused (RFC 3264 section 6). It names a format, as the grammar demands. */
+/**
+ * Writes the m-line of a stream that our answer refuses (RFC 3264 section 6). It names a format, as the grammar
+ * demands.
+ */
 export function refusedMediaLine({
   type,
   protocol,
@@ -80,12 +83,15 @@ export function isRtp(protocol: string): boolean {
   return /(^|\/)RTP\//.test(protocol)
 }
 
-/** Returns the payload type that a format names; null for another format. */
+/** Returns the payload type that a format names; null when it names none. */
 export function payloadTypeOf(format: string): number | null {
   return /^\d{1,3}$/.test(format) && Number(format) <= 127 ? Number(format) : null
 }
 
-/** Reads the host of a `c=` line. The address tells its family itself. Returns null without a host. */
+/**
+ * Reads the host of a `c=` line. The form of the address tells its family, so that the stated family is ignored.
+ * Returns null without a host.
+ */
 export function readConnection(line: string): ConnectionHost | null {
   const [network = '', , address = ''] = line.slice(2).split(/\s+/)
   const [host = ''] = address.replace(/^\[([^\]]*)\]$/, '$1').split('/')
@@ -93,7 +99,7 @@ export function readConnection(line: string): ConnectionHost | null {
   return isIP(host) !== 0 || HOST_NAME.test(host) ? host : null
 }
 
-/** Returns the value of a `t=` line that an answer may repeat; null for another. */
+/** Returns the value of a `t=` line that an answer may repeat; null for any other line. */
 export function readTiming(line: string): string | null {
   return /^t=(\d{1,20} \d{1,20})$/.exec(line)?.[1] ?? null
 }

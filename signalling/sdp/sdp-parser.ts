@@ -29,7 +29,7 @@ export interface MediaSection {
   /** `audio`, `video`, ... in lower case. */
   readonly type: string
   readonly port: number
-  /** Why the section cannot carry the call; null when its m-line is well formed. */
+  /** Reason why the section cannot carry the call; null when its m-line is well formed. */
   readonly wrong: string | null
   readonly protocol: string
   /** The format list as received; a refusal of the section repeats it. */
@@ -103,9 +103,9 @@ const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
 }
 
 /**
- * Parses a session description. Strict about what a call needs and lenient about the rest: lines that cannot be read,
- * also the origin and the time, are as if they were absent. sdp-transform drops what it does not understand, so
- * this function reads the essential lines itself and leaves only attributes to it.
+ * Parses a session description. It is strict about what a call needs and lenient about the rest: lines that cannot be
+ * read are ignored, also those of the origin and the time. sdp-transform drops what it does not understand, so this
+ * function reads the essential lines itself and leaves only attributes to it.
  */
 export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription) | SdpRefusal {
   if (text.length === 0) return refusal(400, 'empty session description')
@@ -167,7 +167,7 @@ export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription)
   return { ok: true, media, timing: timing ?? '0 0' }
 }
 
-/** Returns a packet duration (ms); null when it says nothing. */
+/** Returns a packet duration (ms); null without a usable one. */
 function readDuration(value: unknown): number | null {
   return typeof value === 'number' && value > 0 ? value : null
 }

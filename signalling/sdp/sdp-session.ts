@@ -23,7 +23,7 @@ export type Negotiated =
       readonly ok: true
       readonly sdp: string
       readonly remote: RemoteMedia
-      /** Takes the round back, when the answer is not sent. Not after a later round. */
+      /** Restores the state before this round, when its answer is not sent. Not allowed after a later round. */
       revert(): void
     }
   | SdpRefusal
@@ -62,7 +62,7 @@ export class SdpSession {
   #sections: readonly Pick<MediaSection, 'type' | 'protocol' | 'formats' | 'mid'>[] = []
   #audio = 0
   #current: RemoteMedia | null = null
-  /** Our last offer changed an agreement, and was not the first one. */
+  /** True if our last offer was made while an agreement was in force. */
   #isReoffer = false
 
   /** `codecs` in order of preference; `sessionId` consists of digits and is unique to this call. */
@@ -129,8 +129,8 @@ export class SdpSession {
   }
 
   /**
-   * Answers an offer that ends the stream of a call and brings no other one: with port 0, and nothing is sent until a
-   * later offer has a port again. Returns null for another offer.
+   * Answers an offer that removes the audio of a call: with port 0. Nothing is sent until a later offer has a port
+   * again. Returns null for any other offer.
    */
   #readRemoval(offer: SdpDescription): { readonly sdp: string; readonly remote: RemoteMedia } | null {
     if (this.#current === null) return null
@@ -146,7 +146,7 @@ export class SdpSession {
   accept(answered: string): Accepted {
     const answer = parseSdp(answered)
     if (!answer.ok) return answer
-    // Peers leave out refused m-lines, and add some: the audio of the call is recognised nevertheless.
+    // Peers leave out refused m-lines, and add some. The audio of the call is found nevertheless.
     const own = answer.media[this.#audio]
     const section =
       own?.type === 'audio' ? own : answer.media.find(({ type, port }) => type === 'audio' && port !== 0)
@@ -196,7 +196,7 @@ export class SdpSession {
     const isName = isIP(address) === 0
     if (peer === null && isName) return refusal(488, 'c= must hold an IP address, not a host name')
     if (peer === null) return { ok: true, section }
-    // A name is not looked up: the SIP peer stands for it, until the media arrives and shows its source.
+    // A name is not looked up. Media goes to the address of the SIP peer, until media arrives and shows its source.
     const used = isZero(address) ? address : namedAddress(isName ? bareAddress(peer) : address, peer)
     if (used === null) return refusal(488, 'the media address cannot be used')
     const ownRtcp = rtcp?.address !== null && rtcp !== null && mayName(rtcp.address, peer)
@@ -248,7 +248,7 @@ export class SdpSession {
     }
   }
 
-  /** `formats`: null for a stream that is removed. */
+  /** `formats` is null for a stream that is removed. */
   #write(
     formats: ReturnType<SdpFormats['offer']> | null,
     direction: MediaDirection,
@@ -276,9 +276,9 @@ export class SdpSession {
 }
 
 /**
- * Returns why an initial offer of this SIP peer could never be served, before any limit is used up; null when it could.
- * An empty body (delayed offer) can be served. The address family of our side is not known yet, so either will
- * do.
+ * Returns the refusal of an initial offer of this SIP peer that could never be served, before any limit is used up;
+ * null when it could. An empty body (delayed offer) can be served. The address family of our side is not known yet,
+ * so either is accepted.
  */
 export function checkOffer(
   offered: string,

@@ -109,10 +109,10 @@ export class SdpTransport {
       if (section.protocol !== protocol) return refusal(488, `${section.protocol} was not offered`)
       return this.#readDtls(section, protocol, ['active'])
     }
-    // Some peers write RTP/SAVP or RTP/AVPF into the answer to RTP/AVP; the keys tell what they do.
+    // Some peers write RTP/SAVP or RTP/AVPF into the answer to RTP/AVP. The keys tell whether media is encrypted.
     const written = sdpKeyed(section)
     if (written === undefined) return refusal(488, `${section.protocol} was not offered`)
-    // Without an offer of keys, keys in the answer mean nothing.
+    // Keys in the answer count only if we offered keys.
     const theirs = this.#offered.length === 0 && !isSecure(written) ? undefined : section.crypto[0]
     const ours = this.#offered.find(({ tag, suite }) => tag === theirs?.tag && suite === theirs.suite)
     if (theirs === undefined || ours === undefined) {
@@ -128,7 +128,7 @@ export class SdpTransport {
     this.#agreed = read
   }
 
-  /** Returns a function that takes back what happens from now on. */
+  /** Returns a function that restores the present state. */
   snapshot(): () => void {
     const agreed = this.#agreed
     const offered = this.#offered
