@@ -19,17 +19,21 @@ export interface Permit {
 }
 
 /**
- * Result of spending a permit. `spent`: the INVITE is sent now. `lapsed`: the decision no longer allows the call at this moment,
- * for example because its calling hours have ended. `unclaimed`: the permit was not claimed, or is spent already.
+ * Result of spending a permit. `spent`: the INVITE may be sent now. `lapsed`: the decision no longer allows the call
+ * at this moment, for example because its calling hours have ended. `unclaimed`: the permit was not claimed, or was
+ * spent before.
  */
 export type Spending = 'spent' | 'lapsed' | 'unclaimed'
 
 export interface DialGate {
   /** Claims a permit for a leg. Returns true once for each genuine, unexpired permit. */
   claim(permit: Permit): boolean
-  /** Takes a claimed permit back, immediately before its INVITE, and decides once more at that time. */
+  /** Takes a claimed permit back immediately before its INVITE, and decides again at that time. */
   spend(permit: Permit): Spending
-  /** Tells whether the decision of a spent permit still allows its INVITE, which is repeated when the far side challenges it. */
+  /**
+   * Tells whether the decision of a spent permit allows its INVITE now. Ask before the INVITE is repeated after a
+   * challenge.
+   */
   allows(permit: Permit): boolean
 }
 

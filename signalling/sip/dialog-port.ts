@@ -42,7 +42,10 @@ export interface SipDialog {
   readonly callId: string
   /** Source address of the INVITE or 200 of the peer; null when the SIP server does not name it. */
   readonly peerAddress: string | null
-  /** Sends BYE, with a Reason header if one is given. Idempotent. Resolves when it was answered or given up; never rejects. */
+  /**
+   * Sends BYE, with a Reason header if one is given. Idempotent. Resolves when the BYE was answered or has timed out;
+   * never rejects.
+   */
   bye(reason?: string): Promise<void>
   /**
    * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`

@@ -6,13 +6,13 @@ import type { RawMessage } from './drachtio-types.js'
 const MAX_FORKS = 16
 
 /**
- * The session descriptions of the provisional responses to one INVITE of ours, by the fork that sent them. The first
- * one in a reliable response is the answer to our offer (RFC 3261 13.2.1, RFC 3262 5), and the 200 need not repeat it.
+ * The session descriptions of the provisional responses to one INVITE of ours, by fork. The first one in a reliable
+ * response is the answer to our offer (RFC 3261 13.2.1, RFC 3262 5), and the 200 need not repeat it.
  */
 export class EarlyDescriptions {
   readonly #byTag = new Map<string, { readonly sdp: string; readonly reliable: boolean }>()
 
-  /** Takes a provisional response; `sdp` is '' without a description. */
+  /** Takes a provisional response. `sdp` is its description, or ''. */
   received(response: Pick<RawMessage, 'get'>, sdp: string): void {
     if (sdp === '') return
     const tag = tagOf(response)
@@ -22,7 +22,7 @@ export class EarlyDescriptions {
       this.#byTag.set(tag, { sdp, reliable })
   }
 
-  /** Returns the description that the fork of this final response sent before it; '' without one. */
+  /** Returns the description that the fork of this final response sent before; '' if it sent none. */
   of(response: Pick<RawMessage, 'get'>): string {
     return this.#byTag.get(tagOf(response))?.sdp ?? ''
   }

@@ -6,13 +6,16 @@ import { readSessionBody } from './session-body.js'
 import { warning } from './warning.js'
 
 export interface EarlyUpdate {
-  /** Takes the offer of the UPDATE; null while the offer of the INVITE has no answer that was acknowledged. */
+  /** Takes the offer of the UPDATE; null while no reliable response has answered the offer of the INVITE. */
   readonly offered: ((offer: string, reply: OfferReply) => void) | null
   /** The refusal of an offer that comes too early (RFC 3311 5.2). */
   readonly tooEarly: { readonly status: 491 | 500; readonly headers?: Readonly<Record<string, string>> }
 }
 
-/** Answers an UPDATE before the final response to its INVITE. Without an offer it only shows that the peer is there. */
+/**
+ * Answers an UPDATE before the final response to its INVITE. An UPDATE without an offer only checks whether we are
+ * alive.
+ */
 export function answerEarlyUpdate(
   update: RawRequest,
   answer: RawResponse,

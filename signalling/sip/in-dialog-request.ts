@@ -81,9 +81,9 @@ export function dialogExists(error: unknown, response: RawResponse | undefined):
 const MIN_SE_S = 90
 
 /**
- * Returns the refusal of an INVITE or UPDATE with a session interval below the minimum; null when the interval
- * is acceptable. A sender that does not know session timers could not understand it: a proxy added the interval, which the
- * answer raises (RFC 4028 9). The embedded server refuses such a request itself, a drachtio-server does not.
+ * Returns the refusal of an INVITE or UPDATE with a session interval below the minimum; null when the interval is
+ * acceptable. A sender that does not support session timers is not refused, because a proxy added the interval: the
+ * answer raises it (RFC 4028 9). The embedded server refuses such a request itself, a drachtio-server does not.
  */
 export function sessionIntervalError(
   req: RawMessage,

@@ -23,7 +23,7 @@ export function inviteFormError(
   if (!req.has('Contact')) return { status: 400, headers: {} }
   const unsupported = unsupportedBy(req.get('Require'))
   if (unsupported !== null) return { status: 420, headers: unsupported }
-  // RFC 3261 13.3.1: it expired on its way.
+  // RFC 3261 13.3.1: the INVITE expired on its way.
   if (expiresS(req) === 0) return { status: 487, headers: {} }
   const tooShort = sessionIntervalError(req)
   if (tooShort !== null) return tooShort
@@ -32,13 +32,13 @@ export function inviteFormError(
   return null
 }
 
-/** Returns the seconds within which the caller wants a final response (RFC 3261 20.19); null when he sets no limit. */
+/** Returns the time in which the caller wants a final response (s, RFC 3261 20.19); null without a limit. */
 function expiresS(req: RawMessage): number | null {
   const seconds = /^\s*(\d{1,10})\s*$/.exec(req.get('Expires') ?? '')?.[1]
   return seconds === undefined ? null : Math.min(Number(seconds), MAX_EXPIRES_S)
 }
 
-/** Longer than any call rings (s). */
+/** Upper bound of that time (s), longer than any call rings. */
 const MAX_EXPIRES_S = 86_400
 
 /** The error of drachtio-compatible servers for a response to a cancelled request. */
@@ -64,13 +64,13 @@ export class IncomingInvite {
   readonly #tools: { clock: Clock; log: Log }
   #state: 'pending' | 'accepting' | 'over' = 'pending'
   #digest: DigestClient | null = null
-  /** Ends an INVITE that the caller limited in time. */
+  /** Ends the INVITE at the time limit of the caller. Null without a limit. */
   #expiry: Timer | null = null
   /** Takes the offers of the caller before the 200; see `onOffer`. */
   #offered: ((offer: string, reply: OfferReply) => void) | null = null
-  /** The caller asked that every provisional response be acknowledged (RFC 3262). */
+  /** True if the caller requires reliable provisional responses (RFC 3262). */
   readonly #isReliable: boolean
-  /** Such a response carried our answer, so that the caller may make another offer. */
+  /** True if a reliable provisional response carried our answer, so that the caller may make another offer. */
   #isAnswered = false
   #withdrawn: ((why: 'cancelled' | 'lost', reason: string | null) => void) | null = null
   /** Settles `accept`: after a CANCEL or a lost connection the library may never call back. */
@@ -133,7 +133,7 @@ export class IncomingInvite {
     this.#withdrawn = listener
   }
 
-  /** Registers what answers a further offer of the caller before the 200 (UPDATE, RFC 3311). */
+  /** Registers the listener that answers another offer of the caller before the 200 (UPDATE, RFC 3311). */
   onOffer(listener: (offer: string, reply: OfferReply) => void): void {
     this.#offered = listener
   }

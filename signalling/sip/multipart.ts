@@ -1,6 +1,6 @@
 /*
- * Bodies of several parts (RFC 2046 5.1, RFC 5621), as carriers with ISUP, locations or metadata beside the SDP send
- * them. Reads almost-valid ones too: other line ends, a missing end, a boundary without or with wrong quotes.
+ * Reads bodies of several parts (RFC 2046 5.1, RFC 5621). Carriers send ISUP, locations or metadata beside the SDP in
+ * them. Accepts small errors: other line ends, a missing end, a boundary without quotes or with wrong ones.
  */
 
 /** One part of a body; header names are lower case. */
@@ -87,7 +87,7 @@ function splitParts(body: string, delimiter: string): string[] | null {
     const isLast = body.startsWith('--', from)
     let end = isLast ? from + 2 : from
     while (body[end] === ' ' || body[end] === '\t') end++
-    // Another boundary may begin with this one.
+    // The text may be the beginning of another boundary.
     if (end < body.length && !isBreak(body.charCodeAt(end))) continue
     if (start >= 0) parts.push(body.slice(start, beforeBreak(body, at)))
     if (parts.length > MAX_PARTS) return null
@@ -96,7 +96,7 @@ function splitParts(body: string, delimiter: string): string[] | null {
     // The line break of a delimiter may be that of the next one.
     from = Math.max(from, start - 1)
   }
-  // A part without a delimiter behind it was cut off or not ended.
+  // The last part has no delimiter behind it: the body was cut off, or its end is missing.
   if (start >= 0 && start < body.length) parts.push(body.slice(start))
   return parts
 }

@@ -54,7 +54,7 @@ export class OutgoingInvite {
   #cancelled = false
   /** Reason header of the CANCEL. */
   #cancelReason: string | undefined
-  /** A reliable response carried the answer to our offer (RFC 3262 5), so that the peer may make one. */
+  /** True if a reliable response carried the answer to our offer (RFC 3262 5), so that the peer may make an offer. */
   #isAnswered = false
   #settled = false
 
@@ -112,7 +112,8 @@ export class OutgoingInvite {
           cbRequest: (_error, invite) => {
             if (!invite) return
             this.#sent = invite
-            // The library registers its own listener after this, which answers every UPDATE with our offer.
+            // After this callback the library registers a listener that answers every UPDATE with our offer. The
+            // microtask removes it.
             queueMicrotask(() => {
               invite.removeAllListeners('update')
               invite.on('update', (update: RawRequest, answer: RawResponse) => {
@@ -155,7 +156,7 @@ export class OutgoingInvite {
     }
     const response = responseOf(error)
     if (response !== null && isAnswerable(this.#digest, response)) {
-      // The far side may take seconds to challenge.
+      // Seconds may have passed before the far side sent its challenge.
       if (!this.#connection.gate.allows(this.#request.permit)) {
         this.#fail(permitRefusal('lapsed'))
         return

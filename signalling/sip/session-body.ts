@@ -4,7 +4,7 @@ import { type BodyPart, headerParameter, headerValue, parseMultipart } from './m
 /** Value of `Accept` headers. */
 export const ACCEPTED_TYPES = 'application/sdp, multipart/mixed'
 
-/** The session description of a message, or the refusal of a request with such a body. */
+/** The session description of a message, or the refusal of a request with this body. */
 export type SessionBody =
   /** `sdp` is '' without a description. */
   | { readonly ok: true; readonly sdp: string }
@@ -16,9 +16,9 @@ const MAX_DEPTH = 4
 const UNSUPPORTED: SessionBody = { ok: false, status: 415, headers: { Accept: ACCEPTED_TYPES } }
 
 /**
- * Finds the session description in the body of a message (RFC 3261 7.4, RFC 5621). Refuses with 415 a body that the
- * sender requires to be understood and that is not, and with 400 a body of several parts that has none. A body without
- * a type is one of SDP.
+ * Finds the session description in the body of a message (RFC 3261 7.4, RFC 5621). Refuses with 415 a body, or a part
+ * with `handling=required`, that is not understood, and with 400 a body whose parts cannot be told apart. A body
+ * without a type is SDP.
  */
 export function readSessionBody(message: Readable): SessionBody {
   const { body = '' } = message
@@ -38,9 +38,7 @@ export function readSessionBody(message: Readable): SessionBody {
   return found.isRefused ? UNSUPPORTED : { ok: true, sdp: found.sdp ?? '' }
 }
 
-/**
- * Returns the session description of a response or an ACK, which cannot be refused; '' without one that can be found.
- */
+/** Returns the session description of a response or an ACK, which cannot be refused; '' without one. */
 export function sessionSdpOf(message: Readable): string {
   const { body = '' } = message
   const type = message.get('Content-Type') ?? ''
@@ -51,7 +49,7 @@ export function sessionSdpOf(message: Readable): string {
 
 interface Found {
   readonly sdp: string | null
-  /** A part that is not understood has to be. */
+  /** True if a part is required and not understood. */
   readonly isRefused: boolean
 }
 
@@ -61,7 +59,7 @@ function searchParts(contentType: string, body: string, depth: number): Found | 
   if (parts === null) return null
   let sdp: string | null = null
   let isRefused = false
-  // The last alternative that is understood is the best one (RFC 2046 5.1.4).
+  // Of several alternatives the last one that is understood is the best (RFC 2046 5.1.4).
   const isAlternative = headerValue(contentType) === 'multipart/alternative'
   for (const part of parts) {
     const read = readPart(part, depth)
@@ -73,7 +71,7 @@ function searchParts(contentType: string, body: string, depth: number): Found | 
 
 function readPart({ headers, body }: BodyPart, depth: number): Found {
   const disposition = headers.get('content-disposition') ?? ''
-  // Only a part that says so has to be understood: gateways leave the parameter out beside ISUP.
+  // A part is required only if it says so: gateways leave the parameter out beside ISUP.
   const isRequired = headerParameter(disposition, 'handling')?.toLowerCase() === 'required'
   const type = headers.get('content-type') ?? ''
   const name = headerValue(type)
@@ -81,7 +79,7 @@ function readPart({ headers, body }: BodyPart, depth: number): Found {
     return searchParts(type, body, depth + 1) ?? { sdp: null, isRefused: isRequired }
   }
   const isSdp = name === 'application/sdp' || (name === '' && body.startsWith('v=0'))
-  // A description for early media alone (RFC 3959) is not that of the session.
+  // A description for early media alone (RFC 3959) does not describe the session.
   if (isSdp && headerValue(disposition) !== 'early-session') return { sdp: body, isRefused: false }
   return { sdp: null, isRefused: isRequired }
 }

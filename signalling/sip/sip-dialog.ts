@@ -107,7 +107,7 @@ export class DialogHandle implements SipDialog {
     serve('info', (req, res) => this.#infoReceived(req, res))
     serve('refer', (req, res) => this.#referred(req, res))
     serve('options', (_req, res) => answerOptions(res))
-    // The only subscriptions are those of REFERs, whose notifier is this side (RFC 6665 4.1.3).
+    // REFERs make the only subscriptions, and this side is their notifier (RFC 6665 4.1.3).
     serve('notify', (_req, res) => res.send(481))
     for (const method of REFUSED_METHODS) {
       serve(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_METHODS } }))
@@ -413,7 +413,9 @@ export function answerOptions(res: RawResponse): void {
   res.send(200, { headers: { Allow: ALLOWED_METHODS, Accept: ACCEPTED_TYPES, Supported: SUPPORTED } })
 }
 
-/** Answers an INFO and returns its digit; null when it has none. An empty one only checks whether we are alive (RFC 2976). */
+/**
+ * Answers an INFO and returns its digit; null without one. An empty INFO only checks whether we are alive (RFC 2976).
+ */
 export function answerInfo(req: RawRequest, res: RawResponse): InfoDigit | null {
   const key = req.body ? parseInfoDtmf(req.get('Content-Type') ?? '', req.body) : undefined
   if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
@@ -422,12 +424,15 @@ export function answerInfo(req: RawRequest, res: RawResponse): InfoDigit | null 
   return key === undefined || key === 'bad' ? null : key
 }
 
-/** Returns why a REFER with this Refer-To is refused; null when it asks for a plain call to one target (RFC 3515 2.4.2). */
+/**
+ * Returns the refusal of a REFER with this Refer-To; null when it asks for a plain call to one target (RFC 3515
+ * 2.4.2).
+ */
 function referRefusal(referTo: string): { readonly status: 400 | 603; readonly reason: string } | null {
   const uri = parseAddress(referTo)?.uri
   if (uri === undefined)
     return { status: 400, reason: 'Refer-To must be one URI, in angle brackets if it has parameters' }
-  // Transferring to the number instead would leave the consultation call behind, and ring the person again.
+  // A transfer to the number would leave the consultation call behind, and ring the person again.
   if (/[?&]replaces=/i.test(uri))
     return { status: 603, reason: 'a transfer to a call (Replaces) is not supported: refer to the number' }
   if (/;method=(?!invite(?:[;?]|$))/i.test(uri))

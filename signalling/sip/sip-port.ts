@@ -30,13 +30,13 @@ export interface InviteRequest {
 
 export interface InviteHandlers extends DialogHandlers {
   /**
-   * A provisional response above 100 arrived. `body` is its SDP: early media, or '' without. `peer` is its source
-   * address; null when the SIP server does not name it.
+   * A provisional response above 100 arrived. `body` is its SDP (early media), or '' without one. `peer` is its
+   * source address; null when the SIP server does not name it.
    */
   progress(status: number, body: string, peer: string | null): void
   /**
-   * A 200 arrived and was acknowledged. `body` is its SDP, `early` the SDP that came before it in the same dialog;
-   * either is '' without.
+   * A 200 arrived and was acknowledged. `body` is its SDP, `early` the SDP that came before it in the same dialog.
+   * Each is '' without one.
    */
   answered(dialog: SipDialog, body: string, early: string): void
   /** The INVITE ended unanswered: EngineError `sip_refused` (context.status) or `sip_failed`. */
@@ -78,15 +78,16 @@ export interface SipServer {
   /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
   /**
-   * Sets the question whether calls are accepted. While they are not, OPTIONS and INVITEs outside of dialogs get 503 with
-   * Retry-After, by which a proxy chooses another server (RFC 3261 21.5.4).
+   * Sets the function that tells whether calls are accepted. While it returns false, OPTIONS and INVITEs outside of
+   * dialogs get 503 with Retry-After, so that a proxy chooses another server (RFC 3261 21.5.4).
    */
   acceptCallsWhile(accepted: () => boolean): void
   /** Sets the handler of REGISTER; without one it gets 405. */
   onRegister(handler: ((register: IncomingRegister) => void) | null): void
   /**
-   * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid` or `permit_lapsed`. `cancel` is idempotent, takes the Reason header of the CANCEL, and `failed` follows it; a 200 that crosses the CANCEL is
-   * acknowledged and its dialog ended.
+   * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid` or `permit_lapsed`. `cancel` is
+   * idempotent, takes the Reason header of the CANCEL, and `failed` follows it. A 200 that crosses the CANCEL is
+   * acknowledged, and a BYE ends its dialog.
    */
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(reason?: string): void }
   /**

@@ -49,10 +49,10 @@ export interface SipServerOptions {
 /** Methods refused outside of dialogs, with an Allow header. */
 const REFUSED_METHODS = ['message', 'subscribe', 'publish', 'refer']
 
-/** REFER belongs into a dialog. */
+/** Outside of dialogs REFER is not allowed. */
 const ALLOWED_OUTSIDE = ALLOWED_METHODS.replace(', REFER', '')
 
-/** In a 503 (s): a database that restarts is back soon. */
+/** Headers of a 503. The value is in seconds: a database that restarts is back soon. */
 const RETRY_AFTER = { 'Retry-After': '5' }
 
 // drachtio's own back-off with an upper bound, so that a restarted server is found soon.
@@ -278,7 +278,7 @@ class DrachtioServer implements SipServer {
       if (this.#accepted()) answerOptions(res)
       else res.send(503, { headers: RETRY_AFTER })
     })
-    // The server passes on those of dialogs that are not answered yet. Nothing takes the digits before the answer.
+    // The server passes on INFOs in dialogs that are not answered yet. Their digits are ignored before the answer.
     use('info', (req, res) => {
       if (isInDialog(req)) answerInfo(req, res)
       else res.send(481)

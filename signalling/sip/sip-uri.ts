@@ -43,7 +43,10 @@ export function usersIn(value: string | null): readonly string[] {
         .filter((user) => user !== '')
 }
 
-/** Returns the user part of the only address in a header value (From, To, Refer-To); '' when there is none, or several. */
+/**
+ * Returns the user part of the only address in a header value (From, To, Refer-To); '' when there is no address, or
+ * several.
+ */
 export function onlyUserIn(value: string | null): string {
   const address = value === null ? null : parseAddress(value)
   return address === null ? '' : userOf(address.uri)
