@@ -113,8 +113,8 @@ export class DigestServer {
   }
 
   /**
-   * Returns whether a claim has a nonce of ours for that place which is still alive. The check comes before the look-up of the
-   * user, so that only a receiver of a challenge causes look-ups.
+   * Returns whether the nonce of a claim was made here for that place and is not too old. Check this before the
+   * look-up of the user: then only a receiver of a challenge causes look-ups.
    */
   isFresh({ fields, realm }: DigestClaim, place: string): boolean {
     const bornMs = this.#bornMs(fields.nonce ?? '', scopeOf(realm, place))

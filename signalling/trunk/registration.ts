@@ -173,7 +173,7 @@ export class Registration {
   }
 }
 
-/** Reads the times of a registrar's response, which may list bindings of other users beside those of `user`. */
+/** Reads the times in a registrar's response, which may list bindings of other users beside those of `user`. */
 export function readRegistrarResponse(
   answer: Pick<OutOfDialogResponse, 'status' | 'header'>,
   user: string,

@@ -44,8 +44,8 @@ export class TrunkAuthenticator {
   }
 
   /**
-   * Valid credentials win over the address. The nonce belongs to the source address, so that credentials also prove where
-   * they come from.
+   * Identifies the trunk of an INVITE. Valid credentials win over the address. A nonce belongs to the source address,
+   * so that credentials also prove the address.
    */
   async identify(invite: IncomingInvite): Promise<InviteSource> {
     const { trunks } = this.#options
@@ -81,7 +81,10 @@ export class TrunkAuthenticator {
     return this.#digest.challenge(realm, algorithm, false, invite.sourceAddress)
   }
 
-  /** Checks credentials. A caller whose address is proof enough (`known`) needs none, whatever it sent. */
+  /**
+   * Checks credentials. `known` is the result for a caller whose address is proof enough: wrong credentials do not
+   * change it. A nonce that is too old is challenged again also then.
+   */
   async #authenticate(
     request: Asked,
     byAddress: InboundTrunk | null,
@@ -115,11 +118,11 @@ export class TrunkAuthenticator {
 
   async #verify(claim: DigestClaim, { method, uri, body, place, sourceAddress }: Asked) {
     const trunk = await this.#options.trunks.byUsername(claim.username)
-    // A trunk that is called in another realm, or from an address that it does not name although it names some, is
-    // treated as unknown.
+    // A trunk that calls in another realm, or from outside of the addresses that it has to name, is treated as
+    // unknown.
     const open =
       trunk !== null &&
-      // A registered telephone system gets the calls, so its trunk has to ask for a password.
+      // A registered telephone system gets the calls, so a trunk that registers must have a password.
       (method === 'INVITE' || trunk.inboundAuth !== 'ip_acl') &&
       (claim.realm === trunk.realm || claim.realm === this.#realm) &&
       // Naming the weaker algorithm must not bypass the stronger one.
