@@ -43,7 +43,7 @@ export interface EmbeddedServerSettings {
   readonly limits?: Partial<Limits>
   /** True if peers behind a NAT are answered at the source address of their messages. Default true. */
   readonly nat?: boolean
-  /** The refresher of a session when the caller leaves it open (RFC 4028 9); `none` sets no timer then. Default `uac`. */
+  /** The refresher of a session when the request names none (RFC 4028 9); `none` sets no timer then. Default `uac`. */
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
   /** True if requests to the Contact of a registered client use its connection. Default true. */
   readonly registeredFlows?: boolean

@@ -125,9 +125,9 @@ export class Dialog {
   }
 
   /**
-   * Remembers where a message came from, and its Contact when the method is a target refresh (RFC 3261 12.2). A peer
-   * that has been behind a NAT stays there as long as its Contact is the same. A new Contact is reached at its own address, or
-   * at the source of the message if that is another one.
+   * Stores the source of a message, and its Contact when the method is a target refresh (RFC 3261 12.2). A peer that
+   * has been behind a NAT stays there as long as its Contact is the same. A new Contact is reached at its own
+   * address, or behind a NAT at the source of the message.
    */
   refreshTarget(message: SipMessage, method: string, flow: Flow, nat: boolean): void {
     if (flow.reliable) this.connection = flow

@@ -32,8 +32,8 @@ export function parseSessionExpires(message: { readonly headers: readonly Header
 }
 
 /**
- * Returns whether a request asks for less than the minimum interval, which gets a 422. A sender that does not know session
- * timers could not understand that: a proxy added the interval, and the answer raises it (RFC 4028 9).
+ * Returns whether a request gets a 422 because it asks for less than the minimum interval. A sender that does not
+ * support session timers gets none, because a proxy added the interval: the answer raises it (RFC 4028 9).
  */
 export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
@@ -54,9 +54,9 @@ function knowsTimer(request: SipRequest): boolean {
 }
 
 /**
- * Returns the session timer headers of a 2xx to an INVITE or UPDATE that the application did not set: the
- * interval of the peer, raised to the minimum. Empty when no timer was requested. Without a refresher in the request it is
- * the `preference`, or this side when the peer does not know session timers (RFC 4028 9, table 2).
+ * Returns the session timer headers of a 2xx to an INVITE or UPDATE that the application did not set: the interval of
+ * the peer, raised to the minimum. Empty when no timer was requested. When the request names no refresher,
+ * `preference` does; when the peer does not support session timers, this side refreshes (RFC 4028 9, table 2).
  */
 export function sessionTimerHeaders(
   request: SipRequest,

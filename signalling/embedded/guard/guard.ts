@@ -45,7 +45,7 @@ export const DEFAULT_GUARD: GuardSettings = {
 /** How long (ms) a source stays trusted after a request with accepted credentials. */
 const AUTHENTICATED_MS = 3_600_000
 
-/** Maximum number of nonces that are remembered with the source they were sent to. */
+/** Maximum number of nonces that are kept with the sources to which they were sent. */
 const MAX_CHALLENGES = 20_000
 
 /** Points of each offence. A wrong password every 20 s never leads to a ban; a dozen in a row do. */
@@ -169,14 +169,17 @@ export class Guard {
     return this.#refuse(source)
   }
 
-  /** Remembers that a challenge with this nonce was sent to a source. */
+  /** Stores that a challenge with this nonce was sent to a source. */
   onChallenge(address: string, nonce: string): void {
     if (this.isExempt(address)) return
     evict(this.#challenges, MAX_CHALLENGES - 1)
     this.#challenges.set(nonce, sourceKey(address))
   }
 
-  /** Counts wrong credentials; `proven` as in `checkRequest`. A nonce that was sent to the source proves its address too. */
+  /**
+   * Counts wrong credentials; `proven` as in `checkRequest`. A nonce that was sent to the source also proves its
+   * address.
+   */
   onAuthenticationFailure(address: string, nonce: string, proven: boolean): void {
     if (this.isExempt(address) || this.isTrusted(address)) return
     const key = sourceKey(address)
@@ -185,7 +188,7 @@ export class Guard {
   }
 
   /**
-   * Trusts a source for an hour, because an application accepted its credentials. They prove the address as in
+   * Trusts a source for an hour, because an application accepted its credentials. Its address must be proven as in
    * `onAuthenticationFailure`.
    */
   onAuthenticated(address: string, nonce: string, proven: boolean): void {

@@ -14,9 +14,9 @@ const QUOTE = 0x22
 const OPEN = 0x3c
 
 /**
- * Parses one address (RFC 3261 20.10, 25.1). Only an angle bracket outside of quoted strings begins the URI, and nothing
- * but parameters may follow it, so that no display name is taken for an address. A display name may hold characters that
- * ought to be quoted, except comma, semicolon and brackets. Returns null for anything else.
+ * Parses one address (RFC 3261 20.10, 25.1). The URI begins with an angle bracket outside of quoted strings, and only
+ * parameters may follow it: a display name is never taken for an address. A display name may hold characters that the
+ * grammar wants quoted, except comma, semicolon and brackets. Returns null for anything else.
  */
 export function parseAddress(value: string): Address | null {
   const open = openBracket(value)
@@ -30,7 +30,7 @@ export function parseAddress(value: string): Address | null {
   return { display: value.slice(0, open).trim(), uri, params }
 }
 
-/** Parses a list of addresses, as in Contact, Route and P-Asserted-Identity. Leaves out what is no address. */
+/** Parses a list of addresses, as in Contact, Route and P-Asserted-Identity. Leaves out entries that are no address. */
 export function parseAddresses(value: string): readonly Address[] {
   return splitList(value).flatMap((item) => parseAddress(item) ?? [])
 }
@@ -56,13 +56,14 @@ function openBracket(value: string): number | null {
     if (c === OPEN) return at
     if (c === QUOTE) {
       const end = skipQuoted(value, at)
-      // A quote inside of a plain name would hide where the URI begins.
+      // A quote inside an unquoted name would hide the start of the URI.
       if (end < 0 || (at > 0 && value.slice(0, at).trim() !== '')) return null
       at = end
       isPlain = false
       continue
     }
-    // These separate addresses and parameters, so the value has no brackets or two addresses.
+    // A comma or semicolon ends the first address or begins its parameters, so the value has no brackets or two
+    // addresses.
     if (c === 0x2c || c === 0x3b || c === 0x3e) return isPlain && value.indexOf('<', at) < 0 ? -1 : null
     at += 1
   }
@@ -78,7 +79,7 @@ function addrSpec(value: string): Address | null {
   return isAddressParams(params) ? { display: '', uri, params } : null
 }
 
-/** Returns whether the text is parameters of one address: brackets and commas occur in quoted values only. */
+/** Returns whether the text holds the parameters of one address: brackets and commas occur in quoted values only. */
 function isAddressParams(params: string): boolean {
   if (!isParams(params)) return false
   for (let i = 0; i < params.length; i++) {

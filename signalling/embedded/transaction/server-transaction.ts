@@ -26,8 +26,8 @@ export function serverTransactionKey(request: SipRequest, essentials: Essentials
   const { via, callId, cseq, fromTag } = essentials
   const sentBy = `${via.host}:${via.port ?? ''}`
   const { branch } = via
-  // The cookie alone is not a unique branch. A sender may also use one branch for several requests, which are told apart
-  // by what all messages of one transaction have in common.
+  // The cookie alone is not a unique branch. A sender may also use one branch for several requests; what all messages
+  // of one transaction have in common tells these apart.
   if (branch !== null && branch.length > MAGIC_COOKIE.length && branch.startsWith(MAGIC_COOKIE))
     return `${method}|${sentBy}|${branch}|${callId}|${cseq}`
   return `${method}|${sentBy}|${branch ?? ''}|${request.uri}|${callId}|${cseq}|${fromTag}`
@@ -38,9 +38,10 @@ export interface ServerHooks {
   onUnacknowledged(): void
   onEnd(): void
   /**
-   * Tells, at the final response, whether the source address may be forged. Nothing is then kept for a request that had no
-   * other response before (RFC 3261 8.2.7): a flood of forged requests would fill the table, and a real sender repeats its
-   * request until it hears the answer. An accepted INVITE is kept.
+   * Tells whether the source address may be forged. It is asked before a 100 and at the final response. A request
+   * without an earlier response is then forgotten with its final response (RFC 3261 8.2.7): a flood of forged
+   * requests would fill the table, and a real sender repeats its request until it gets the response. An accepted
+   * INVITE is kept.
    */
   readonly isForgettable?: () => boolean
 }
@@ -101,7 +102,7 @@ export class ServerTransaction {
     return this.#status >= 300
   }
 
-  /** True as in `ServerHooks.isForgettable`, while the sender has got no response. */
+  /** True if no response was sent yet and `ServerHooks.isForgettable` is true. */
   get forgettable(): boolean {
     return !this.#provisional && (this.#hooks.isForgettable?.() ?? false)
   }

@@ -32,9 +32,9 @@ export interface Timers extends BaseTimers {
   readonly keepAlive: number
   /** Time during which a destination that did not answer is tried last: 60 s. */
   readonly quarantine: number
-  /** Time in which a peer must answer an INVITE that is sent over TCP for its size, before UDP is tried: 3 s. */
+  /** Time in which a peer must answer an INVITE that goes over TCP because of its size, before UDP is tried: 3 s. */
   readonly tcpTrial: number
-  /** Time for which such a peer gets large requests over UDP: 10 minutes. */
+  /** Time for which a peer that did not answer over TCP gets large requests over UDP: 10 minutes. */
   readonly silentTcp: number
   /** Time from the disconnect of an application to the BYEs of its dialogs: 5 s. */
   readonly appDisconnectGrace: number

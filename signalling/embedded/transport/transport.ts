@@ -44,7 +44,10 @@ export interface Flow {
    * unsubscribes.
    */
   onBroken(broken: () => void): () => void
-  /** Returns the flow to another port of the peer; only over UDP, where a peer may receive at another port than it sends from. */
+  /**
+   * Returns the flow to another port of the peer. Only over UDP, where a peer may receive at another port than its
+   * source port.
+   */
   atPort?(port: number): Flow
 }
 

@@ -36,7 +36,7 @@ const NEW_METHODS: ReadonlySet<string> = new Set([
   'PUBLISH',
 ])
 
-/** Methods that are served outside of dialogs, for those that are not. */
+/** Allow header of a 405 outside of dialogs. */
 const ALLOW_NEW: readonly Header[] = [
   { name: 'Allow', value: [...NEW_METHODS, 'ACK', 'BYE', 'CANCEL', 'PRACK', 'UPDATE'].join(', ') },
 ]

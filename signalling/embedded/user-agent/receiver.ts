@@ -182,7 +182,7 @@ function receiveRequest(
   }
 }
 
-/** Returns how many server transactions may be in use for a new request of a source. */
+/** Returns the number of server transactions above which a new request of a source is refused. */
 function transactionsFor({ guard, limits }: Core, address: string): number {
   const known = guard.isExempt(address) || guard.isTrusted(address)
   return known ? limits.transactions : limits.transactions * UNKNOWN_SHARE
@@ -236,9 +236,9 @@ function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flo
 }
 
 /**
- * Returns the flow on which a request is answered (RFC 3261 18.2.2). Without `rport` that is the port of the Via, which is
- * another than the source for senders with a socket for each direction. Behind a NAT, where the Via has another address than the
- * source, only the source is known to lead back.
+ * Returns the flow for the responses to a request (RFC 3261 18.2.2). Without `rport` it leads to the port of the Via.
+ * That differs from the source port when a sender has a socket for each direction. Behind a NAT, where the Via has
+ * another address than the source, it leads to the source.
  */
 function returnFlow({ via }: Essentials, flow: Flow): Flow {
   const { address, port } = flow.remote

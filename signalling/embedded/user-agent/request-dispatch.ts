@@ -30,8 +30,8 @@ export function rejectRetryLater(core: Core, received: ReceivedRequest): void {
 }
 
 /**
- * Sends `100 Trying`, without a To tag. A sender that may be forged gets none: it must repeat its INVITE if the answer is
- * lost, because the answer is not kept.
+ * Sends `100 Trying`, without a To tag. Sends none to a source that may be forged: its final response is not kept, so
+ * that the sender must repeat the INVITE until it gets that response.
  */
 export function sendTrying(received: ReceivedRequest): void {
   if (received.transaction.forgettable) return

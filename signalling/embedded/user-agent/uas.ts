@@ -140,7 +140,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   if (last && dialog?.method === 'SUBSCRIBE') core.dialogs.remove(dialog)
 }
 
-/** Tells the guard what the application thinks of the credentials of a request, and which challenge it sends. */
+/** Reports to the guard how the application judged the credentials of a request, and which challenge it sends. */
 function judgeCredentials(core: Core, request: SipRequest, response: SipResponse, flow: Flow): void {
   const { address } = flow.remote
   const nonce = nonceOf(headerOf(request, 'Authorization') ?? headerOf(request, 'Proxy-Authorization') ?? '')
