@@ -72,7 +72,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       /** Of the further legs: the persons of transfers and takeovers. Absent means none. */
       readonly legs?: readonly LegStats[]
       readonly recording: RecordingFile | null
-      /** A recording could not be written to its end, for example on a full disk. Absent means no. */
+      /** True if a recording could not be written to its end, for example on a full disk. Absent means false. */
       readonly recordingCut?: boolean
       /** The recordings of the parts of a call with transfers, in order. Absent means none. */
       readonly parts?: readonly RecordingFile[]

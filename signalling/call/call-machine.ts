@@ -28,7 +28,10 @@ export type CallState =
       readonly direction: CallDirection
       /** The answer is agreed (ACK sent or received), so the call counts as answered even if it ends now. */
       readonly agreed?: true
-      /** The call was published as answered when the person answered, whose leg costs from then on. */
+      /**
+       * True if the call was published as answered when the person answered: the leg of the person costs from then
+       * on.
+       */
       readonly published?: true
     }
   | { readonly kind: 'live' }

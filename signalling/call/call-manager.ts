@@ -289,7 +289,7 @@ export class CallManager implements CallControl {
       }
     } catch (error) {
       log.error({ error: errorText(error) }, 'invite.admission_failed')
-      // Another server of the caller's, or this one a little later, may have a database that answers.
+      // Another server may reach a database, or this one a little later.
       if (error instanceof EngineError && error.retryable) invite.refuse(503, RETRY_AFTER)
       else invite.refuse(500)
       return

@@ -14,13 +14,16 @@ export type CallEventBody = CallEvent extends infer E
 
 /** Publishes the events of one call with an increasing `seq`. A sink that throws does not stop the call. */
 export class CallPublisher {
-  /** A recording of the call could not be written to its end. */
+  /** True if a recording of the call could not be written to its end. */
   isRecordingCut = false
   readonly #callId: CallId
   readonly #events: EventSink
   readonly #clock: Clock
   readonly #log: Log
-  /** Unix time minus monotonic time (ms) when the call began: setting the clock during a call does not change its length. */
+  /**
+   * Unix time minus monotonic time (ms) when the call began. The length of a call does not change when the clock is
+   * set.
+   */
   readonly #offsetMs: number
   #seq = 0
   /** Clock time (ms) at which media was connected; null before. */

@@ -121,7 +121,7 @@ export class CallTakeovers {
     return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
   }
 
-  /** The call ends: nothing tells who hears whom when a step was not done. */
+  /** Ends the call: when a step failed, it is unknown who hears whom. */
   #failed(effect: TakeoverEffect, error: unknown): void {
     const fields = { callId: this.#call.callId, effect: effect.type, error: errorText(error) }
     this.#deps.log.error(fields, 'call.takeover_effect_failed')

@@ -170,7 +170,7 @@ export class CallTransfers {
     return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
   }
 
-  /** The call ends: nothing tells who hears whom when a step was not done. */
+  /** Ends the call: when a step failed, it is unknown who hears whom. */
   #failed(effect: TransferEffect, error: unknown): void {
     const fields = { callId: this.#call.callId, effect: effect.type, error: errorText(error) }
     this.#deps.log.error(fields, 'call.transfer_effect_failed')

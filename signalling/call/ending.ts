@@ -23,8 +23,8 @@ export type Cause =
   | 'insufficient_funds'
   | 'wallet_exhausted'
   /**
-   * The compliance gate refused a call that a telephone system asked for, or no longer allowed it when its INVITE was to be
-   * sent, or repeated after a challenge. The callee heard nothing of it.
+   * The compliance gate refused a call that a telephone system asked for. Or it no longer allowed the call when the
+   * INVITE was to be sent, or to be repeated after a challenge. The telephone of the callee did not ring.
    */
   | 'gate_blocked'
   | 'internal'
@@ -140,8 +140,8 @@ export function outcomeOf(ending: Ending, answered: boolean): Outcome {
 }
 
 /**
- * Statuses that tell about the called party or the network beyond it. The others concern our own request: its credentials,
- * its extensions, its route.
+ * Statuses about the called party or the network beyond it. All others concern our own request: its credentials, its
+ * extensions or its route.
  */
 const PASSED: ReadonlySet<number> = new Set([
   ...[402, 403, 404, 408, 410, 413, 429, 433, 480, 484, 485, 486, 488],
@@ -150,9 +150,9 @@ const PASSED: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Returns the final response to a caller whose call ends unanswered. A status of the leg that was dialled for the caller
- * passes, so that a telephone system can try another route; one that concerns our own request becomes 500. Either way the
- * Reason tells which it was.
+ * Returns the final response to a caller whose call ends unanswered. A status of the leg that was dialled for the
+ * caller passes, so that a telephone system can try another route. A status that concerns our own request becomes
+ * 500. `reason` is the value of the Reason header, which names the status of that leg; null without one.
  */
 export function refusalOf(ending: Ending): { readonly status: number; readonly reason: string | null } {
   const { sip, reason = null } = ending

@@ -120,7 +120,8 @@ export class OutboundLeg implements Leg {
     this.#dialog = dialog
     this.#settled()
     sdp.peer = dialog.peerAddress
-    // The 200 tells where the callee is now, although its answer should be that of the responses before it.
+    // The answer in the 200 counts, because it has the present address of the callee. RFC 3261 wants it to repeat
+    // that of the responses before it.
     let accepted = sdp.accept(body === '' ? early : body)
     if (!accepted.ok && accepted.sip === 400 && early !== '') accepted = sdp.accept(early)
     if (!accepted.ok) {

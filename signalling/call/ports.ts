@@ -86,9 +86,15 @@ export interface InboundInvite {
    * name and put the number into another header.
    */
   readonly alternateTo: readonly string[]
-  /** The identity that the network asserts (RFC 3325); null when there is none. */
+  /**
+   * The first identity that the network asserts (RFC 3325) and that is a telephone number, else the first one; null
+   * when there is none.
+   */
   readonly assertedIdentity: string | null
-  /** True when the caller asked not to be named (RFC 3323): the asserted identity is not shown to the called party. */
+  /**
+   * True when the caller asked for privacy (RFC 3323). A call to a number of the service then does not take the
+   * asserted identity as its caller.
+   */
   readonly isPrivate: boolean
 }
 
@@ -177,7 +183,10 @@ export interface TrunkDirectory {
   byUsername(username: string): Promise<InboundTrunk | null>
   /** Returns the digest algorithm of a realm; null when no trunk has that realm. */
   realm(realm: string): Promise<DigestAlgorithm | null>
-  /** Learns that a call with the password of a trunk came from `address`, which answered a challenge that was sent there. */
+  /**
+   * Records that a call with the password of a trunk came from `address`: it answered a challenge that was sent
+   * there.
+   */
   proved(trunk: InboundTrunk, address: string): Promise<void>
 }
 

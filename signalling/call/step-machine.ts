@@ -15,7 +15,10 @@ export class StepMachine<State, Input, Effect> {
   #state: State
   #running = false
 
-  /** `failed` takes what `perform` throws, because inputs come from timers and sockets. The other effects follow. */
+  /**
+   * `failed` takes the errors of `perform`: inputs come from timers and sockets, which cannot catch them. The other
+   * effects of the step are still performed.
+   */
   constructor(
     state: State,
     step: Step<State, Input, Effect>,
