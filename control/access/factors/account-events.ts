@@ -19,7 +19,7 @@ export const ACCOUNT_ACTIONS = [
 ] as const
 export type AccountAction = (typeof ACCOUNT_ACTIONS)[number]
 
-/** Changes that the organizations of a member see in their audit logs, too. */
+/** Changes that the audit logs of all organizations of the member show, too. */
 const AUDITED: readonly AccountAction[] = [
   'second_factor.added',
   'second_factor.removed',
@@ -38,7 +38,9 @@ export interface AccountEvent {
   readonly requestId: string | null
 }
 
-/** Records an event of an account, and a change of its factors also in the audit log of each organization of it. */
+/**
+ * Records an event of an account. Records a change of its factors in the audit log of each of its organizations, too.
+ */
 export async function recordAccountEvent(trx: Trx, event: AccountEvent, now: number): Promise<void> {
   const { userId, action, kind = null, name = null, byOperator = false, requestId } = event
   await trx
@@ -70,7 +72,7 @@ export async function recordAccountEvent(trx: Trx, event: AccountEvent, now: num
   }
 }
 
-/** Lists the events of one account, or of all accounts of staff if null, newest first. */
+/** Lists the events of one account, newest first. A null `userId` lists those of all accounts of staff. */
 export async function listAccountEvents(
   db: Db,
   userId: string | null,
@@ -85,7 +87,9 @@ export async function listAccountEvents(
   return newestFirst(wanted, page, { alias: 'e' })
 }
 
-/** Returns the times of the refused codes of an account since `since`, oldest first (Unix ms). */
+/**
+ * Returns the times (Unix ms) of the refused codes of an account since `since`, oldest first. Passkeys do not count.
+ */
 export async function refusedCodesSince(
   db: Db | Trx,
   userId: string,

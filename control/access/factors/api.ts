@@ -29,7 +29,7 @@ import {
 import { findChallenge, listFactors } from './store.js'
 
 const TAG = 'Sign-up and session'
-/** A passkey's answer with its certificates. */
+/** The answer of a passkey contains certificates. */
 const PROOF_LIMITS = { bodyBytes: 64 * 1024, bodyValues: 200 }
 
 export const verifyLogin = operation({

@@ -24,20 +24,22 @@ import {
 } from './store.js'
 import { newTotpSecret, openTotpSecret, totpStep, totpUri } from './totp.js'
 
-/** Whose factors change, and how the request is recorded. */
+/** The account whose factors change, and the request that changes them. */
 export interface FactorInput {
   readonly actor: AccountActor
   readonly deps: Deps
   readonly requestId: string
 }
 
-/** Time for which a proof allows to add a factor, and a proof that was asked for allows other changes (ms). */
+/**
+ * Time (ms) in which a proof at the sign-in allows to add a factor, and a proof for a change allows further changes.
+ */
 const FRESH_MS = 10 * 60_000
 const CONFIRMATIONS_PER_MINUTE = 10
 
 /**
- * Asks for a proof unless the session has a fresh one. `asked` ignores the proof of the sign-in: an open browser must not
- * suffice to remove a factor.
+ * Asks for a proof unless the session has one of the last ten minutes. With `asked` the proof of the sign-in does not
+ * count: an open browser must not suffice to remove a factor.
  */
 export async function refuseStale(
   { actor, deps }: FactorInput,
@@ -48,7 +50,7 @@ export async function refuseStale(
   return askForProof(deps, actor.userId, actor.sessionId)
 }
 
-/** Begins to add a factor. An account that has one proves it first. */
+/** Begins to add a factor. An account that has a factor proves it first. */
 export async function beginFactor(
   input: FactorInput,
   wanted: { kind: FactorKind; name: string | undefined },
@@ -62,7 +64,7 @@ export async function beginFactor(
   if (kind === 'passkey' && party === null) {
     return refuse(
       'unprocessable_entity',
-      'Browsers make passkeys only at an https address with a host name. The operator sets it with PARLEY_PUBLIC_URL.',
+      'Passkeys need https and a host name, which the operator sets (PARLEY_DASHBOARD_URL, PARLEY_PUBLIC_URL).',
       { path: 'kind' },
     )
   }
@@ -88,8 +90,8 @@ export async function beginFactor(
 }
 
 /**
- * Confirms a factor with its first code or answer. The first factor of an account ends its other sessions, which proved
- * none, and makes recovery codes.
+ * Confirms a factor with its first code or answer. The first factor of an account makes recovery codes, and ends the
+ * other sessions, in which no factor was proven.
  */
 export async function confirmPendingFactor(
   { actor, deps, requestId }: FactorInput,
@@ -123,7 +125,7 @@ export async function confirmPendingFactor(
   return done
 }
 
-/** Removes a factor. The last one of staff, or of a member of an organization that requires one, stays. */
+/** Removes a factor. Refuses to remove the last one of staff, and of a member of an organization that requires one. */
 export async function removeFactor(input: FactorInput, id: string): Promise<undefined | Refusal> {
   const { actor, deps, requestId } = input
   const { userId } = actor

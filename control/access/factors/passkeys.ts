@@ -23,7 +23,7 @@ export interface StoredPasskey {
   readonly rpId: string
 }
 
-/** Why an answer of a browser is refused: `origin` if the page belongs to another address. */
+/** Reason for refusing an answer of a browser. `origin`: its page belongs to another address. */
 export type PasskeyProblem = 'origin' | 'wrong'
 
 type Passkey = Pick<SecondFactorRow, 'credentialId' | 'publicKey' | 'counter' | 'transports' | 'rpId'>
@@ -128,7 +128,7 @@ function descriptors(party: RelyingParty, known: readonly Passkey[]) {
   )
 }
 
-/** Returns the result of a check of the library, or null. The library throws for each answer that it does not accept. */
+/** Returns the result of a check of the library, or null. The library throws when it does not accept an answer. */
 async function outcome<T>(check: () => Promise<T>): Promise<T | null> {
   try {
     return await check()
@@ -137,7 +137,10 @@ async function outcome<T>(check: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Returns whether a page of another origin made the answer. An unreadable answer is left to the library. */
+/**
+ * Returns whether a page of another origin made the answer. Returns false for an answer that cannot be read: the
+ * library refuses it.
+ */
 function isFromElsewhere(party: RelyingParty, clientDataJson: string): boolean {
   try {
     const data: unknown = JSON.parse(Buffer.from(clientDataJson, 'base64url').toString('utf8'))

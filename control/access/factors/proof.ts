@@ -31,13 +31,13 @@ export interface Proof {
 
 export type ProofKind = 'totp' | 'passkey' | 'recovery_code'
 
-/** Makes a proof that fits unusable for a second time. Returns false if it was used before. */
+/** Marks a right proof as used. Returns false if it was used before. */
 type UseUp = (trx: Trx, now: number) => Promise<boolean>
 
 const TRIES_PER_MINUTE = 10
 /**
- * Limit of the wrong codes of an account in a day. A person with the password hits one of the three valid codes with a
- * probability of 30 * 3 / 10^6 a day. A passkey cannot be guessed, so wrong passkeys do not count.
+ * Limit of the wrong codes of an account in a day. 30 tries at one of three valid codes succeed with a probability of
+ * 90 in a million a day. A passkey cannot be guessed, so wrong passkeys do not count.
  */
 export const WRONG_CODES_PER_DAY = 30
 const DAY_MS = 24 * 3_600_000
@@ -65,8 +65,8 @@ export async function askForProof(
 }
 
 /**
- * Checks a proof for a challenge and counts the try. Uses a right proof and the challenge up, and runs `grant` in the
- * same transaction.
+ * Checks a proof for a challenge and counts the try. A right proof ends the challenge, cannot be used again, and runs
+ * `grant` in the same transaction.
  */
 export async function proveFactor<T>(
   deps: Deps,
@@ -116,7 +116,7 @@ export async function proveFactor<T>(
 async function refuseGuessing({ db, clock }: Deps, userId: string): Promise<Refusal<'rate_limited'> | null> {
   const now = clock.wall()
   const refused = await refusedCodesSince(db, userId, now - DAY_MS)
-  // The time at which so many have become a day old that one more is allowed.
+  // The time at which enough of them are a day old for one more.
   const freeing = refused.at(-WRONG_CODES_PER_DAY)
   if (freeing === undefined) return null
   const seconds = Math.max(1, Math.ceil((freeing + DAY_MS - now) / 1000))
@@ -128,7 +128,7 @@ async function refuseGuessing({ db, clock }: Deps, userId: string): Promise<Refu
   )
 }
 
-/** Returns null if the proof is wrong. A recovery code is looked up only when it is used up. */
+/** Returns null if the proof is wrong. A recovery code is looked up only when it is marked as used. */
 async function check(
   deps: Deps,
   { userId, challenge }: FactorChallengeRow,
@@ -167,7 +167,7 @@ function kindOf({ code, assertion }: Proof): ProofKind {
   return assertion === undefined ? 'recovery_code' : 'passkey'
 }
 
-/** Records a wrong proof. The owner of the account hears of a challenge that ends by wrong proofs. */
+/** Records a wrong proof. The owner of the account gets a mail when all tries of a challenge were wrong. */
 async function recordRefusal(
   deps: Deps,
   userId: string,

@@ -41,14 +41,14 @@ export async function recoveryCodesLeft(db: Db | Trx, userId: string): Promise<n
   return Number(left)
 }
 
-/** Returns the hashes that a code may have, one per configured root key, or null if it is none. */
+/** Returns the possible hashes of a typed code, one per configured root key, or null if the text is no code. */
 export function recoveryHashes(rootKey: RootKey, userId: string, typed: string): readonly string[] | null {
   const code = typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1')
   if (code.length !== LENGTH || [...code].some((letter) => !ALPHABET.includes(letter))) return null
   return [rootKey, ...rootKey.previous].map((key) => hashOf(key, userId, code))
 }
 
-/** Uses a code up. Returns false if there is no such code or it was used before. */
+/** Marks a code as used. Returns false if there is no such code or it was used before. */
 export async function useRecoveryCode(
   trx: Trx,
   userId: string,

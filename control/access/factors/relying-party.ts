@@ -11,8 +11,8 @@ export interface RelyingParty {
 const LOOPBACKS = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * Returns the relying party of the address at which users open the dashboard. Returns null if browsers make no passkeys
- * there: they ask for https and a host name. On this machine they accept `localhost` without https.
+ * Returns the relying party of the address at which users open the dashboard. Returns null if browsers make no
+ * passkeys there: they want https and a host name, or `localhost` on the same machine.
  */
 export function relyingParty(deps: Pick<Deps, 'settings' | 'publicUrl'>): RelyingParty | null {
   const url = new URL(deps.settings.dashboardUrl ?? deps.publicUrl())

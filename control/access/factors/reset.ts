@@ -17,7 +17,8 @@ export async function resetFactors(
 ): Promise<number | null> {
   const user = await findUserByEmail(db, email)
   if (user === undefined) return null
-  // An account that never signed in has no factors. It is removed some days later, which its events would prevent.
+  // An account whose address was not confirmed has no factors. Events would keep it from being removed some days
+  // later.
   if (user.emailVerifiedAt === null) return 0
   const now = clock.wall()
   const userId = user.id

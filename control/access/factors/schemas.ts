@@ -2,14 +2,14 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { z } from 'zod'
 import { idParam, oneLine, openEnum, Timestamp } from '../../base/schemas.js'
 
-/** Longest texts of a browser's answer. Keys that a virus scanner or a post-quantum algorithm makes are far shorter. */
+/** Maximum length of the texts in the answer of a browser, far above that of post-quantum keys. */
 const Base64Url = z
   .string()
   .min(1)
   .max(16_384)
   .regex(/^[\w-]+={0,2}$/, 'must be base64url')
 
-/** Most fields of an object to which browsers may add some. */
+/** Maximum number of fields of an object to which browsers may add some. */
 const MAX_FIELDS = 50
 
 function fewFields<T extends z.ZodRawShape>(shape: T) {

@@ -6,11 +6,11 @@ import type { Db, Trx } from '../../db/database.js'
 import type { FactorChallengeRow, SecondFactorRow } from '../../db/tables/factors.js'
 import type { StoredPasskey } from './passkeys.js'
 
-/** Factors of one account at most. */
+/** Maximum number of factors of one account. */
 export const MAX_FACTORS = 10
 /** Time in which a new factor has to be confirmed (ms). */
 export const PENDING_MS = 10 * 60_000
-/** Time in which a proof has to be given (ms), and the number of tries. */
+/** Time in which a proof has to be given (ms), and the maximum number of tries. */
 export const CHALLENGE_MS = 5 * 60_000
 export const MAX_TRIES = 5
 
@@ -37,7 +37,7 @@ export async function hasFactor(db: Db | Trx, userId: string): Promise<boolean> 
   return row !== undefined
 }
 
-/** Lets changes of the factors of an account wait for each other until the transaction ends. */
+/** Locks the factors of an account until the transaction ends. */
 export async function lockAccount(trx: Trx, userId: string): Promise<void> {
   await trx
     .updateTable('users')
@@ -130,7 +130,7 @@ export async function confirmFactor(
   return row ?? null
 }
 
-/** Accepts a time step once. Returns false if a code of it or of a later step was accepted before. */
+/** Marks a time step as used. Returns false if a code of it or of a later step was accepted before. */
 export async function acceptStep(trx: Trx, id: string, step: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('secondFactors')
@@ -209,7 +209,7 @@ export async function countTry(db: Db, id: string, now: number): Promise<number 
   return row === undefined ? null : MAX_TRIES - row.tries
 }
 
-/** Uses a challenge up. Returns false if it was used before. */
+/** Marks a challenge as used. Returns false if it was used before. */
 export async function useChallenge(trx: Trx, id: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('factorChallenges')

@@ -4,7 +4,10 @@ import type { RootKey } from '../../base/root-key.js'
 
 /** 160 bits, the length that RFC 4226 section 4 recommends. */
 const SECRET_BYTES = 20
-/** Steps before and after the current one that are accepted, for clocks that are wrong (RFC 6238 section 5.2). */
+/**
+ * Number of steps before and after the current one that are accepted, for clocks that are wrong (RFC 6238 section
+ * 5.2).
+ */
 const WINDOW = 1
 const PERIOD_S = 30
 

@@ -27,9 +27,9 @@ export interface Session {
   readonly staff: boolean
   readonly createdAt: number
   readonly expiresAt: number
-  /** Time of the last proof of a second factor in the session, its sign-in included. Null without one. */
+  /** Unix time (ms) of the last proof of a second factor in the session, its sign-in included. Null without one. */
   readonly factorAt: number | null
-  /** Time of the last proof that a change in the session asked for. Null without one. */
+  /** Unix time (ms) of the last proof that a change in the session asked for. Null without one. */
   readonly steppedUpAt: number | null
 }
 
@@ -96,8 +96,8 @@ export async function findSession(
 }
 
 /**
- * Returns the role that the user of a session has in an organization. Null when the session is over, the user left the
- * organization, or it requires a second factor and the session has none.
+ * Returns the role that the user of a session has in an organization. Null when the session is over, when the user
+ * left the organization, or when the organization requires a second factor and the session has none.
  */
 export async function roleInSession(
   db: Db | Trx,
@@ -147,7 +147,7 @@ export async function proveSession(
     .execute()
 }
 
-/** Takes the proof of a second factor from all sessions of a user who has none any more. */
+/** Removes the proof of a second factor from all sessions of a user who has no factor left. */
 export async function unproveSessions(db: Db | Trx, userId: string): Promise<void> {
   await db
     .updateTable('sessions')
@@ -157,8 +157,8 @@ export async function unproveSessions(db: Db | Trx, userId: string): Promise<voi
 }
 
 /**
- * Ends all sessions of a user, except the session `except`. Sign-ins that wait for a second factor end too: their
- * password may be another one by now.
+ * Ends all sessions of a user, except the session `except`. Also ends sign-ins that wait for a second factor: the
+ * password may have changed since.
  */
 export async function endUserSessions(db: Db | Trx, userId: string, except: string | null): Promise<void> {
   await db.deleteFrom('factorChallenges').where('userId', '=', userId).execute()
