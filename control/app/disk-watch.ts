@@ -4,11 +4,11 @@ import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 
-/** Time between two looks (ms). */
+/** Poll interval (ms). */
 const LOOK_MS = 5_000
 
 export interface DiskWatch {
-  /** The folder has less free space than wanted, as of the last look. */
+  /** True if the folder had less free space than wanted at the last poll. */
   readonly isLow: boolean
   close(): Promise<void>
 }
@@ -16,7 +16,7 @@ export interface DiskWatch {
 interface Options {
   /** Folder of the data and the recordings. */
   readonly folder: string
-  /** Free space that is wanted (bytes). 0 wants none. */
+  /** Free space that is wanted (bytes). 0 switches the check off. */
   readonly minFreeBytes: number
   readonly clock: Clock
   readonly log: Log
@@ -24,9 +24,7 @@ interface Options {
   readonly freeBytes?: (folder: string) => Promise<number>
 }
 
-/**
- * Watches the free space of a folder. Resolves after the first look. A look that fails changes nothing and is logged.
- */
+/** Polls the free space of a folder. Resolves after the first poll. A poll that fails changes nothing and is logged. */
 export async function watchDisk(options: Options): Promise<DiskWatch> {
   const { folder, minFreeBytes, clock, log, freeBytes = freeBytesOf } = options
   const scope = new Scope()

@@ -130,7 +130,10 @@ export interface Parley {
 const MEDIA_TIMEOUT_MS = 15_000
 const FLUSH_MS = 10_000
 const HTTP_GRACE_MS = 3_000
-/** Time that a drained process gives its last recordings to reach the object store (ms). A second signal ends it. */
+/**
+ * Maximum time in which a drained process moves its last recordings to the object store (ms). A second signal ends
+ * it.
+ */
 const STORING_LIMIT_MS = 120_000
 
 /**

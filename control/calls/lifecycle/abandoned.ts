@@ -31,8 +31,8 @@ interface Options {
 }
 
 /**
- * Ends the calls that this node left live when it stopped, but for those in `owned`, whose events wait to be stored. Run it
- * before the node accepts new calls. Returns the number of calls.
+ * Ends the calls that this node left live when it stopped. Leaves out those in `owned`, because their events wait to
+ * be stored. Run it before the node accepts new calls. Returns the number of calls.
  */
 export async function settleAbandonedCalls(
   options: Options & { readonly owned: ReadonlySet<string> },
@@ -60,8 +60,9 @@ export async function settleAbandonedCalls(
 }
 
 /**
- * Ends the calls whose leases expired: of nodes that stopped, and those of this node that it does not have in its memory
- * (`owned`). The others of this node go on: their leases expire when the database is away. Returns the number of calls.
+ * Ends the calls whose leases expired: calls of other nodes, and calls of this node that it does not have in its
+ * memory (`owned`). Calls in its memory go on, because their leases also expire while the database is away. Returns
+ * the number of calls.
  */
 export async function settleExpiredCalls(
   options: Options & { readonly owned: ReadonlySet<string> },
@@ -71,7 +72,7 @@ export async function settleExpiredCalls(
   const lost = expired.filter((call) => call.nodeId !== nodeId || !owned.has(call.id))
   await settle(
     options,
-    // That this node runs says nothing of a call that it does not have.
+    // The heartbeat of this node is no sign of life of a call that it does not have.
     lost.map((call) => (call.nodeId === nodeId ? { ...call, aliveAt: null } : call)),
   )
   // Releases slots of calls whose row was never made.
@@ -94,7 +95,7 @@ export function expiredCallsHandler(
   options: Omit<Options, 'now'> & {
     readonly clock: Clock
     readonly log: Log
-    /** Calls that this process has in its memory. */
+    /** Ids of the calls that this process has in its memory. */
     readonly owned: () => ReadonlySet<string>
     /** Time for which this process has reached the database without a break (ms). */
     readonly contactMs: () => number

@@ -16,13 +16,13 @@ import { partFile, recordingKey, recordingPath } from './settle.js'
 import { storingJob } from './storing-job.js'
 
 /*
- * Recordings that no row names although their call has ended: another node settled the call while this one, which has the
- * file, was away, or the file was not finished in time.
+ * Finds recordings of ended calls that have no row. Either another node settled the call while this node, which has
+ * the file, was away. Or the file was not finished in time.
  */
 
-/** Time between two looks (ms). */
+/** Poll interval (ms). */
 const LOOK_MS = 10 * 60_000
-/** A file that nothing was written to for this long (ms) is not being recorded or finished. */
+/** A file without a write for this time (ms) is neither being recorded nor being finished. */
 const RESTING_MS = 60_000
 const BATCH = 500
 
@@ -43,7 +43,7 @@ function adoptionKind(nodeId: string): string {
 export async function scheduleAdoption(db: Db, nodeId: string, now: number): Promise<void> {
   const kind = adoptionKind(nodeId)
   await addJobs(db, [{ id: kind, kind, dueAt: now }], now)
-  // Its next look of the last run may be minutes away.
+  // The next poll of the last run may be minutes away.
   await db.updateTable('jobs').set({ dueAt: now }).where('id', '=', kind).where('owner', 'is', null).execute()
 }
 
@@ -59,9 +59,9 @@ export function adoptionHandler(options: AdoptionOptions): JobHandler {
 }
 
 /**
- * Stores the recordings of ended calls that lie in the folder without a row, and the jobs that move them to the object
- * store. Removes the files of calls whose person was erased meanwhile. One file that cannot be read is left for the next
- * look. Returns the number of recordings.
+ * Stores rows for the recordings of ended calls that lie in the folder without one, and the jobs that move them to
+ * the object store. Removes the files of calls whose person was erased since. A file that cannot be read is tried
+ * again at the next poll. Returns the number of recordings.
  */
 export async function adoptRecordings(options: AdoptionOptions, signal?: AbortSignal): Promise<number> {
   const { db, folder, log } = options
@@ -83,7 +83,7 @@ export async function adoptRecordings(options: AdoptionOptions, signal?: AbortSi
   return adopted
 }
 
-/** Ended calls among these, with the names of their recordings that have a row. */
+/** Returns the calls among these ids that have ended, with the names of their recordings that have a row. */
 async function unrecorded(db: Db, ids: readonly string[]) {
   const calls = await db
     .selectFrom('calls')
@@ -124,7 +124,8 @@ async function adopt(options: AdoptionOptions, call: Unrecorded, names: readonly
   const parts = await recoverPartRecordings(path, call.id, left)
   if (main === null && parts.length === 0) return 0
   return await db.transaction().execute(async (trx) => {
-    // A conditional update keeps an erasure out until the rows are stored, and finds one that came before.
+    // The conditional update waits for an erasure that runs, holds later ones up until the rows are stored, and finds
+    // nothing after one.
     const held = await trx
       .updateTable('calls')
       .set({ endedAt: call.endedAt })
@@ -172,7 +173,7 @@ async function isResting(path: string, now: number): Promise<boolean> {
   try {
     return now - (await stat(path)).mtimeMs >= RESTING_MS
   } catch (error) {
-    // It was moved to the object store meanwhile.
+    // The file was moved to the object store since.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return true
     throw error
   }

@@ -5,20 +5,20 @@ import type { Log } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 
 /**
- * Bytes that the file always occupies. A disk that is full of other data, as it is when SQLite fails with SQLITE_FULL, then
- * still has room for the ends of some thousand calls.
+ * Bytes that the file always occupies. When other data fills the disk (SQLite then fails with SQLITE_FULL), there is
+ * room for the ends of some thousand calls.
  */
 const RESERVED_BYTES = 4 * 2 ** 20
-/** Largest size of the file. */
+/** Maximum size of the file (bytes). */
 const MOST_BYTES = 64 * 2 ** 20
 
-/** Call events on this machine's disk that wait for the database. They outlive the process. */
+/** Call events that wait on this machine's disk for the database. They outlive the process. */
 export interface EventSpool {
   /** Events that an earlier run left, in the order in which they happened. */
   readonly left: readonly CallEvent[]
   /** Adds events. Resolves false when the file is full or cannot be written: the events are in memory only. */
   add(events: readonly CallEvent[]): Promise<boolean>
-  /** Forgets all events: they are stored. */
+  /** Forgets all events, because they are stored. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function openEventSpool(
   }
   let running: Promise<unknown> = Promise.resolve()
 
-  /** Runs after what was asked for earlier. */
+  /** Runs a function after those that were passed before. */
   function inOrder<T>(run: () => Promise<T>): Promise<T> {
     const result = running.then(run)
     running = result.catch(() => {})
@@ -70,7 +70,7 @@ export async function openEventSpool(
           return false
         }
         try {
-          // A part of a write is overwritten by the next one.
+          // The next write overwrites a write that failed in the middle.
           await writeAll(file, bytes, end)
           await file.datasync()
         } catch (error) {
@@ -84,13 +84,13 @@ export async function openEventSpool(
       inOrder(async () => {
         if (end === 0) return
         try {
-          // Zeros from the start on: a process that dies meanwhile leaves an empty file.
+          // The zeros are written from the start on: a process that dies meanwhile leaves an empty file.
           await writeAll(file, Buffer.alloc(Math.min(end, RESERVED_BYTES)), 0)
           await file.truncate(RESERVED_BYTES)
           await file.datasync()
           end = 0
         } catch (error) {
-          // The events stay, and are written behind. Storing them again changes nothing.
+          // The events stay, and later ones follow them. Storing them again changes nothing.
           log.error({ error: errorText(error) }, 'call_events.spool_failed')
         }
       }),

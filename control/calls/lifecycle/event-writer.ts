@@ -19,14 +19,14 @@ import { storeCallEvent } from './settle.js'
 const MAX_WAITING = 20_000
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 2_000
-/** Longest pause before an event that the database refuses, although it works, is tried again (ms). */
+/** Maximum pause (ms) before the retry of an event that the database refuses although it works. */
 const LAST_REFUSED_MS = 60_000
-/** Time after which an event that still waits is written to the disk, although nothing has failed yet (ms). */
+/** Time (ms) after which a waiting event is written to the disk, even if nothing has failed yet. */
 const OVERDUE_MS = 2_000
 
 /**
- * Interval at which events that may wait are stored, those of all calls in one transaction. A process that dies loses
- * those of its last second.
+ * Interval (ms) at which the events of all calls that may wait are stored in one transaction. A process that dies
+ * loses those of its last second.
  */
 const GROUP_MS = 1_000
 /** Events that only inform. All others decide the state of a call, its price or its outcome. */
@@ -37,13 +37,15 @@ const INFORMS: ReadonlySet<CallEvent['type']> = new Set([
 /** Events of a call in one transaction. */
 const MAX_BATCH = 200
 
-/** Returns whether an event is never dropped. Words that may be an opt-out are not. */
+/** Returns whether an event must never be dropped. Words of a caller that may be an opt-out must not. */
 function isKept(event: CallEvent): boolean {
   if (event.type === 'turn') return event.turn.speaker === 'caller' && mayOptOut(event.turn.text)
   return !INFORMS.has(event.type)
 }
 
-/** Returns whether an event is stored at once. Who answered may wait; an opt-out stands before the next dial. */
+/**
+ * Returns whether an event is stored at once. An opt-out must be stored before the next dial. `answered_by` may wait.
+ */
 function isUrgent(event: CallEvent): boolean {
   return isKept(event) && event.type !== 'answered_by'
 }
@@ -52,14 +54,14 @@ function isUrgent(event: CallEvent): boolean {
 interface Entry {
   readonly event: CallEvent
   readonly sinceMs: number
-  /** True when it is written to the disk, or about to be. */
+  /** True if it is on the disk, or about to be written there. */
   onDisk: boolean
   stored: boolean
 }
 
 /** Events of a call that are not stored yet. */
 interface Queue {
-  /** Those that a transaction is storing, or tries to. */
+  /** Events that a transaction is storing. */
   storing: readonly Entry[]
   entries: Entry[]
   /** Ends the wait for other calls. Null while there is none. */
@@ -73,9 +75,12 @@ interface Queue {
 export interface CallEventWriter extends EventSink {
   /** Number of events received and not yet stored. */
   readonly waiting: number
-  /** Number of waiting events that are on the disk, too. */
+  /** Number of waiting events that are also on the disk. */
   readonly onDisk: number
-  /** Number of informational events lost: over the limit, or refused by the database permanently. */
+  /**
+   * Number of events lost: informational ones over the limit, and events that the database refuses for good and that
+   * change no call.
+   */
   readonly lost: number
   /** Calls with events that are not stored yet. */
   calls(): Iterable<CallId>
@@ -88,9 +93,9 @@ export interface CallEventWriter extends EventSink {
 }
 
 /**
- * Stores the events of calls, in order per call, each with all its changes in one transaction: those that change
- * something at once, others once a second. While the database is away the events wait in memory and on the disk, and are
- * tried again without end; first come those that an earlier run left on the disk.
+ * Stores the events of calls, in order per call, each with all its changes in one transaction. Events that change a
+ * call are stored at once, others once a second. While the database is away the events wait in memory and on the
+ * disk, and are retried without end. Events that an earlier run left on the disk come first.
  */
 export function openCallEventWriter(options: {
   readonly db: Db
@@ -104,17 +109,17 @@ export function openCallEventWriter(options: {
   const group = new GroupCommit(db)
   const queues = new Map<CallId, Queue>()
   const pumps = new Set<Promise<void>>()
-  /** Ends the pauses of batches that wait for the database to come back. */
+  /** Functions that end the pauses of batches that wait for the database. */
   const retries = new Set<() => void>()
   let waiting = 0
   let onDisk = 0
   let lost = 0
-  /** Batches that the database did not take yet. */
+  /** Number of batches that the database did not take yet. */
   let failing = 0
   /** Flushes in progress: nothing waits for a group meanwhile. */
   let flushing = 0
   let timer: { cancel(): void } | null = null
-  /** True while a timer looks for events that wait for long. */
+  /** True while a timer checks for events that wait too long. */
   let watching = false
   let spooling: Promise<void> | null = null
 
@@ -148,7 +153,7 @@ export function openCallEventWriter(options: {
     queue.wake = null
   }
 
-  /** Writes all waiting events to the disk that are not there. */
+  /** Writes all waiting events to the disk that are not there yet. */
   function toDisk(): Promise<void> {
     spooling ??= (async () => {
       // The events of one turn of the event loop are written together.
@@ -169,7 +174,7 @@ export function openCallEventWriter(options: {
     return spooling
   }
 
-  /** Watches for events that wait because the database neither stores nor fails. */
+  /** Writes events to the disk that wait because the database neither stores nor fails. */
   function watchOverdue(): void {
     if (watching) return
     watching = true
@@ -194,14 +199,14 @@ export function openCallEventWriter(options: {
     for (const retry of [...retries]) retry()
   }
 
-  /** Returns whether an event that the database refuses has to be kept: it changes a call that exists. */
+  /** Returns whether an event that the database refuses must be kept: it is never dropped, and its call exists. */
   async function mustKeep(event: CallEvent): Promise<boolean> {
     if (!isKept(event)) return false
     const call = await db.selectFrom('calls').select('id').where('id', '=', event.callId).executeTakeFirst()
     return call !== undefined
   }
 
-  /** Stores a batch, however long that takes. Returns only when it is stored, lost, or the writer closes. */
+  /** Stores a batch, with retries without end. Returns when the batch is stored or lost, or when the writer closes. */
   async function store(batch: readonly Entry[]): Promise<void> {
     const [first] = batch
     const write = async (trx: Trx): Promise<void> => {
@@ -287,7 +292,7 @@ export function openCallEventWriter(options: {
     pumps.add(running)
   }
 
-  // A write that failed at first may stand behind later ones.
+  // The order in the file may differ: a write that failed at first stands behind later ones.
   for (const event of spool.left.toSorted((a, b) => a.seq - b.seq)) {
     onDisk++
     add({ event, sinceMs: clock.now(), onDisk: true, stored: false })

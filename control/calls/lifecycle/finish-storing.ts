@@ -4,9 +4,9 @@ import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
 import { storingKind } from './storing-job.js'
 
-/** Time between two looks (ms). */
+/** Poll interval (ms). */
 const LOOK_MS = 250
-/** Time for the last events of the calls to be stored (ms). */
+/** Maximum time for storing the last events of the calls (ms). */
 const EVENTS_MS = 10_000
 
 interface Options {
@@ -21,9 +21,9 @@ interface Options {
 }
 
 /**
- * Waits until the recordings of this node are in the object store, at most `limitMs`: a drained node may be removed with its
- * disk. Its job runner has to run meanwhile. Returns the number of recordings that are left; they stay on the disk, and
- * the next start of the node stores them. Never rejects.
+ * Waits until the recordings of this node are in the object store, at most `limitMs`: the disk of a drained node may
+ * be removed with it. Its job runner has to run meanwhile. Returns the number of recordings that are left, as far as
+ * it is known. They stay on the disk, and the next start of the node stores them. Never rejects.
  */
 export async function finishStoring(
   { db, nodeId, clock, log, flush, signal }: Options,
@@ -45,7 +45,7 @@ export async function finishStoring(
   return left
 }
 
-/** Resolves at the time of the next look, or when the wait ends. */
+/** Resolves at the next poll, or when the wait ends. */
 function pause(clock: Options['clock'], signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {

@@ -21,9 +21,9 @@ const ABSENT_MS = 3 * PRESENCE_MS
  * the calls, by which these are billed.
  */
 const PRESENCE = 'presence:'
-/** Time without an answer of the database after which contact with it counts as broken (ms). */
+/** Time (ms) without an answer of the database after which the contact with it counts as broken. */
 const CONTACT_GAP_MS = PRESENCE_MS + 15_000
-/** Leases in one statement. */
+/** Maximum number of leases that one statement renews. */
 const RENEWED_AT_ONCE = 500
 /** Interval of heartbeats, and longest delay of a hang-up that another node requested (ms). */
 const LOOK_MS = 1_000
@@ -43,8 +43,8 @@ export async function anotherNodeRuns(db: Db | Trx, nodeId: string, now: number)
 
 export interface Leases {
   /**
-   * Time (ms) for which this process has reached the database without a break. Who could not see that others renewed their
-   * leases cannot tell which of them are lost.
+   * Time (ms) for which this process has reached the database without a break. After a break it cannot tell which
+   * calls are lost: it did not see the others renew their leases.
    */
   readonly contactMs: number
   close(): Promise<void>
@@ -57,14 +57,17 @@ export interface Leases {
  */
 export function openLeases(options: {
   readonly db: Db
-  /** Tells whether the database seems to work. While it does not, the presence is stored each second to find out. */
+  /**
+   * State of the database. While it is not available, the presence is stored each second to find out whether it is
+   * back.
+   */
   readonly database?: Pick<OpenDatabase, 'available'>
   /** The database's clock, which all nodes share. */
   readonly clock: Clock
   readonly log: Log
   readonly nodeId: string
   readonly calls: Pick<CallControl, 'live' | 'liveCalls' | 'hangUp' | 'finish'>
-  /** Calls that may have ended already, with events that are not stored yet. */
+  /** Calls with events that are not stored yet. They may have ended already. */
   readonly unstored: () => Iterable<CallId>
 }): Leases {
   const { db, database, clock, log, nodeId, calls, unstored } = options
@@ -90,13 +93,13 @@ export function openLeases(options: {
       .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
       .execute()
     if (due) notedAt = now
-    // From now on nothing that another node wrote is missed.
+    // From now on this process sees all that other nodes write.
     if (lostContact || clock.now() - seenAt > CONTACT_GAP_MS) contactSince = clock.now()
     lostContact = false
     seenAt = clock.now()
   }
 
-  /** Renews the leases of calls; those of others, whose end was lost, expire. */
+  /** Renews the leases of these calls. The leases of calls whose end was lost expire. */
   async function renew(owned: readonly CallId[], leaseUntil: number): Promise<void> {
     for (let from = 0; from < owned.length; from += RENEWED_AT_ONCE) {
       await db

@@ -43,7 +43,7 @@ export function recordingKey(name: string): string {
   return `${RECORDING_KEYS}${name}.wav`
 }
 
-/** Names the recording of a part of a call by its file. */
+/** Returns a recording of a part of a call with its name, which is that of its file. */
 export function partFile(file: RecordingFile): {
   readonly name: string
   readonly key: string
