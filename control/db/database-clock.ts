@@ -10,13 +10,13 @@ import type { OpenDatabase } from './database.js'
  * measurements it follows the monotonic clock: it does not jump when the time of this machine is set.
  */
 export interface DatabaseClock extends Clock {
-  /** Time (ms) since the last measurement that found the time of the database changed; infinite if none did. */
+  /** Time (ms) since a measurement found that the time of the database was set; infinite if none did. */
   readonly steadyMs: number
   close(): Promise<void>
 }
 
 const REFRESH_MS = 20_000
-/** A larger difference (ms) between two measurements is no drift: the time was set. */
+/** Difference (ms) between two measurements above which the time was set. A smaller one is drift. */
 const STEP_MS = 1_000
 
 /**

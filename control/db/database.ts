@@ -70,7 +70,9 @@ class ImmediateDriver extends SqliteDriver {
     this.#database = database
   }
 
-  /** False while the last statement failed because the file was full, failing or out of reach. */
+  /**
+   * False after a statement failed because the file was full, failing or out of reach, until rows are written again.
+   */
   get available(): boolean {
     return this.#connection?.available ?? true
   }
@@ -106,13 +108,13 @@ const LONGEST_BUSY_PAUSE_MS = 50
 class SqliteConnection implements DatabaseConnection {
   readonly #connection: DatabaseConnection
   readonly #database: Sqlite.Database
-  /** True from the begin of a transaction to its end, also after SQLite has rolled it back by itself. */
+  /** True from the begin of a transaction to its end, even if SQLite has rolled it back by itself. */
   #transacting = false
-  /** True when rows were written and not committed. */
+  /** True if rows were written and not committed. */
   #wrote = false
   /** The latest error. */
   #failure: unknown = null
-  /** False while the last statement that wrote failed because the file was full, failing or out of reach. */
+  /** As `ImmediateDriver.available`. */
   available = true
 
   constructor(connection: DatabaseConnection, database: Sqlite.Database) {
@@ -133,13 +135,13 @@ class SqliteConnection implements DatabaseConnection {
     this.#proveWritable()
   }
 
-  /** Reading works on a full disk, so that only rows that were written show that the database works. */
+  /** Marks the file as available if rows were written. Reading proves nothing, because it works on a full disk. */
   #proveWritable(): void {
     if (this.#wrote) this.available = true
     this.#wrote = false
   }
 
-  /** Never throws: the error that ended the transaction is the one to report. */
+  /** Rolls back. Never throws: the error that ended the transaction is the one to report. */
   rollBack(): void {
     this.#transacting = false
     this.#wrote = false

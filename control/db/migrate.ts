@@ -169,7 +169,7 @@ export async function migrate(database: OpenDatabase): Promise<void> {
 }
 
 /**
- * Migrates the database at `url` over a connection of its own, whose statements may take as long as they need. Throws as
+ * Migrates the database at `url` over a connection of its own, without a time limit for statements. Throws as
  * `migrate` does.
  */
 export async function migrateAt(url: string, log: Log): Promise<void> {

@@ -15,16 +15,20 @@ export interface OpenDatabase {
    */
   readonly reads: Db
   readonly dialect: Dialect
-  /** False while the last statement failed because the database was full, failing or out of reach. */
+  /**
+   * False while the database is known to be unusable. SQLite: from a statement that failed because the file was full,
+   * failing or out of reach, until rows are written. PostgreSQL: from a failed connection until one succeeds; a
+   * server that refuses writes counts as available.
+   */
   readonly available: boolean
   close(): Promise<void>
 }
 
 /** Limits of the connections to PostgreSQL. SQLite has one connection, in this process. */
 export interface DatabaseLimits {
-  /** Most connections for statements that write. */
+  /** Maximum number of connections of `db`. `reads` has two of its own. */
   readonly connections: number
-  /** Longest time of one statement (ms); null sets no limit, for migrations and restores. */
+  /** Time limit of one statement of `db` (ms); null sets none, for migrations and restores. */
   readonly statementMs: number | null
 }
 

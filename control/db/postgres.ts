@@ -16,17 +16,22 @@ import type { DatabaseLimits, Db, OpenDatabase } from './open-database.js'
 import { connectionLost, PromptClient } from './postgres-client.js'
 import type { Database } from './tables/schema.js'
 
-/** Longest wait for a connection of the pool, and for the server to accept a new one (ms). */
+/** Time limit of the wait for a connection of the pool, and for the server to accept a new one (ms). */
 const CONNECT_MS = 5_000
-/** Connections for long statements, the time limit of a statement and of its wait for a connection (ms). */
+/**
+ * Number of connections for lists and reports, time limit of their statements, and of the wait for a connection (ms).
+ */
 const READS_MAX = 2
 const READS_LIMIT_MS = 10_000
 const READS_WAIT_MS = 30_000
-/** The server ends a statement at its limit. A server that is silent for this much longer is lost (ms). */
+/**
+ * Time (ms) after the limit of a statement, at which the server ends it, until a server that is silent counts as
+ * lost.
+ */
 const ANSWER_MS = 1_000
 /** Time without traffic after which the system asks whether the peer of a connection is alive (ms). */
 const KEEP_ALIVE_MS = 5_000
-/** Time between two tries while the server cannot be reached (ms). Other statements fail at once meanwhile. */
+/** Pause between two tries to connect (ms). Other statements fail at once meanwhile. */
 const RETRY_MS = 500
 
 const INT8 = 20
@@ -69,11 +74,11 @@ class GuardedPool implements PostgresPool {
   readonly #pool: pg.Pool
   readonly #limitMs: number | null
   readonly #statements = new NamedStatements()
-  /** The same object for each client: Kysely keeps what it makes of a new one until the old generation is collected. */
+  /** One client per connection: Kysely keeps data about each new one until the old generation is collected. */
   readonly #clients = new WeakMap<pg.PoolClient, PromptClient>()
-  /** Why the last try to connect failed, while no connection is open. */
+  /** Error of the last try to connect. Null after a success. */
   #failure: unknown = null
-  /** When the next try may begin (ms of `performance.now`); infinite while one is under way. */
+  /** Time at which the next try may begin (ms of `performance.now`); infinite while one runs. */
   #nextTryMs = 0
 
   constructor(config: pg.PoolConfig, log: Log) {
@@ -145,7 +150,7 @@ export function openPostgres(
   const readPool = new GuardedPool(
     {
       ...common,
-      // A search waits for other searches, not for a full pool.
+      // A search may wait for other searches.
       connectionTimeoutMillis: READS_WAIT_MS,
       max: READS_MAX,
       statement_timeout: READS_LIMIT_MS,

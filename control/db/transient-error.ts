@@ -20,13 +20,16 @@ export function isTransient(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'database_unavailable'
 }
 
-/** Returns the error of a database that cannot be used at the moment. */
+/** Returns the error for a database that cannot be used at the moment. */
 export function unavailable(why: string, cause: unknown): EngineError {
   const text = `${why}: ${errorText(cause)}`
   return new EngineError('database_unavailable', text, { retryable: true, cause })
 }
 
-/** Returns EngineError `database_unavailable` for an error of a driver that may pass, and any other error as it is. */
+/**
+ * Returns EngineError `database_unavailable` for a driver error after which a retry may succeed, and any other error
+ * unchanged.
+ */
 export function ofDriver(error: unknown): unknown {
   return mayPass(error) ? unavailable('the database is busy or unavailable', error) : error
 }

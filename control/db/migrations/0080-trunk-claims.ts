@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Migration 0080: the addresses of a trunk that wait for a proof, and single addresses that were proven by a password.
- * `sipTrunkRanges` keeps the addresses that identify a caller. The addresses of approved trunks and of the trunk file
- * stay there.
+ * Migration 0080: the addresses of a trunk that wait for approval, and single addresses that a password proved.
+ * `sipTrunkRanges` keeps the addresses that identify a caller, among them those of approved trunks and of the trunk
+ * file.
  */
 export async function addTrunkClaims(db: Kysely<unknown>): Promise<void> {
   const { schema } = db

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * Migration 0081: what the telephone system of a customer may spend a day. Trunks of before have no limit until staff sets
- * one.
+ * Migration 0081: the amount that the telephone system of a customer may spend a day. Earlier trunks have no limit
+ * until staff sets one.
  */
 export async function addOriginationBudgets({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('sipTrunks').addColumn('originationBudgetPaise', 'bigint').execute()

@@ -6,7 +6,7 @@ export async function indexLostDeliveries({ schema }: Kysely<unknown>): Promise<
     .createIndex('webhookDeliveriesLost')
     .on('webhookDeliveries')
     .columns(['organizationId', 'createdAt', 'id'])
-    // In the text: a partial index has no bound values.
+    // The values are in the text, because a partial index has no bound ones.
     .where(sql<boolean>`"status" = 'failed' and "latest" = 1`)
     .execute()
 }

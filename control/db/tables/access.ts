@@ -10,9 +10,9 @@ export interface SessionRow {
   readonly lastSeenAt: number
   /** Time at which the session ends, regardless of activity. */
   readonly expiresAt: number
-  /** Time of the last proof of a second factor in this session, its sign-in included. Null without one. */
+  /** Unix time (ms) of the last proof of a second factor in this session, its sign-in included. Null without one. */
   readonly factorAt: number | null
-  /** Time of the last proof that was asked for in this session, for a change that needs one. */
+  /** Unix time (ms) of the last proof that a change in this session asked for. Null without one. */
   readonly steppedUpAt: number | null
 }
 

@@ -73,7 +73,9 @@ export interface CampaignRow {
   /** JSON of the last pre-flight. */
   readonly preflight: string | null
   readonly launchedAt: number | null
-  /** Request that launched it: a repetition of that request is no second launch. Null for launches before this was stored. */
+  /**
+   * Request that launched the campaign. A repetition of it launches nothing. Null for launches before migration 0087.
+   */
   readonly launchRequestId: string | null
   readonly completedAt: number | null
   readonly archivedAt: number | null

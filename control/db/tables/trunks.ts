@@ -11,7 +11,7 @@ export interface SipTrunkRow {
   readonly disabledReason: string | null
   readonly approvedAt: number | null
   readonly allowOrigination: number
-  /** Budget of the telephone system for a day and each number that it shows (paise). Null is no limit. */
+  /** Budget of the telephone system for a day (IST) and each number that it shows (paise). Null is no limit. */
   readonly originationBudgetPaise: number | null
   readonly callerIdPolicy: 'did' | 'trunk_default'
   /** Number or account name of the trunk, for `trunk_default`. */
@@ -31,8 +31,8 @@ export interface SipTrunkRow {
   /** JSON array of canonical address ranges. */
   readonly ipAcl: string
   /**
-   * JSON array of the ranges of `ipAcl` that do not identify the trunk yet. They wait for staff, or for a call with the
-   * password of the trunk. `sipTrunkRanges` holds the others, for searching.
+   * JSON array of the ranges of `ipAcl` that do not identify the trunk yet. They wait for staff. A call with the
+   * password of the trunk proves a single address of them. `sipTrunkRanges` holds the other ranges, for searching.
    */
   readonly ipAclPending: string
   readonly lastInboundAt: number | null

@@ -70,7 +70,10 @@ export interface WalletAdjustmentRow {
   readonly amountPaise: number
   readonly reference: string
   readonly reason: string
-  /** `applied`: by one person. `pending` ones wait for a second person; only `approved` ones of those moved money. */
+  /**
+   * `applied`: made by one person. `pending`: waits for a second person, who makes it `approved` or `rejected`. Money
+   * moved for `applied` and `approved` ones.
+   */
   readonly status: 'applied' | 'pending' | 'approved' | 'rejected'
   readonly requestedBy: string
   readonly createdAt: number
