@@ -107,7 +107,7 @@ interface TrunkAction {
   readonly action: `staff.${string}`
   readonly reason: string
   change(trunk: SipTrunkRow, now: number): TrunkChange | Refusal<'conflict'>
-  /** Decides on the addresses of the changed trunk. */
+  /** Claims the addresses of the changed trunk, or refuses. */
   claim?(trx: Trx, trunk: SipTrunkRow): Promise<Refusal<'conflict'> | null>
   /** Text of the mail to owners and admins. */
   readonly notice?: string
@@ -229,7 +229,7 @@ const enableSipTrunk = operation({
         trunk.status === 'disabled'
           ? { status: 'active', disabledReason: null, approvedAt: trunk.approvedAt ?? now }
           : wrongState('Only a disabled trunk can be enabled.', trunk),
-      // Meanwhile another organization may have got its addresses.
+      // Another organization may have claimed its addresses since.
       claim: (trx, trunk) => refuseOverlap(trx, trunk, claimedOf(trunk)),
     }),
 })

@@ -6,9 +6,10 @@ import type { Owner } from '../numbers/store.js'
 import { pendingOf, rangesOf } from './trunk-route.js'
 
 /*
- * Which addresses identify which trunk. What a customer writes into `ipAcl` is a wish: it becomes a claim when staff
- * approves the trunk, or address by address when a call arrives from there with the password of the trunk. Only active
- * trunks claim. The operator's trunk file needs no proof, and takes addresses away from customers.
+ * Decides which addresses identify which trunk. An entry of a customer in `ipAcl` claims nothing at first. Staff make
+ * a claim of it with the approval of the trunk, or a call with the password of the trunk proves its single source
+ * address. Only active trunks claim. The trunk file of the operator needs no proof, and takes addresses away from
+ * customers.
  */
 
 /** Addresses of one trunk, as keys of `Cidr`. */
@@ -19,12 +20,12 @@ export interface Claim {
   readonly last: string
 }
 
-/** Maximum number of single addresses that a trunk proves; the oldest proof makes room. */
+/** Maximum number of proven addresses of a trunk. Beyond it the oldest proof is removed. */
 const MAX_PROOFS = 64
 
 /**
- * Returns the ranges that identify callers, narrowest first, and the single addresses that a password proved. Trunks with
- * password authentication only have none.
+ * Returns the ranges that identify callers, narrowest first, and the single addresses that a password proved. Trunks
+ * that use a password alone have neither.
  */
 export async function listClaims(
   db: Db | Trx,
@@ -60,8 +61,8 @@ export async function listClaims(
 }
 
 /**
- * Returns an overlap of the ranges with a claim of an active trunk of another organization, or null. Until the end of
- * the transaction no other transaction can look for overlaps or add ranges after it.
+ * Returns an overlap of the ranges with a claim of an active trunk of another organization, or null. Locks the ranges
+ * until the end of the transaction.
  */
 export async function findOverlap(
   trx: Trx,
@@ -106,7 +107,7 @@ export async function refuseOverlap(
   })
 }
 
-/** Stores the addresses of a new trunk: those of the trunk file claim, those of customers wait. */
+/** Stores the addresses of a new trunk of the trunk file as claims. Those of a customer wait. */
 export async function addRanges(
   trx: Trx,
   { id, source }: Pick<SipTrunkRow, 'id' | 'source'>,
@@ -115,7 +116,7 @@ export async function addRanges(
   if (source === 'file') await insertRanges(trx, id, ranges)
 }
 
-/** Replaces the addresses of a trunk. What a claim covered stays claimed. Returns the pending ones as JSON. */
+/** Replaces the addresses of a trunk. Ranges within an earlier claim stay claimed. Returns the pending ones as JSON. */
 export async function replaceRanges(
   trx: Trx,
   { id, source }: Pick<SipTrunkRow, 'id' | 'source'>,
@@ -128,7 +129,10 @@ export async function replaceRanges(
   return listOf(ranges.filter((range) => !proven(range)))
 }
 
-/** Makes all addresses of a trunk claims, as staff approved them. Refuses if another organization claims one of them. */
+/**
+ * Turns all addresses of a trunk into claims, because staff approved them. Refuses if another organization claims
+ * one.
+ */
 export async function approveRanges(trx: Trx, trunk: SipTrunkRow): Promise<Refusal<'conflict'> | null> {
   const refusal = await refuseOverlap(trx, trunk, rangesOf(trunk))
   if (refusal !== null) return refusal
@@ -140,8 +144,8 @@ export async function approveRanges(trx: Trx, trunk: SipTrunkRow): Promise<Refus
 }
 
 /**
- * Takes claims that overlap with the ranges away from the trunks of customers of other organizations; they wait for staff
- * again. Returns the ids of those trunks.
+ * Takes claims that overlap with the ranges away from customers of other organizations. Their addresses wait for
+ * staff again. Returns the ids of their trunks.
  */
 export async function takeRanges(
   trx: Trx,
@@ -170,7 +174,10 @@ export async function takeRanges(
   }
 }
 
-/** Remembers that a call with the password of a trunk came from an address of it (key of `Cidr`). `now` is Unix time (ms). */
+/**
+ * Stores that a call with the password of a trunk came from one of its addresses (key of `Cidr`). `now` is Unix time
+ * (ms).
+ */
 export async function storeProof(db: Db | Trx, trunkId: string, address: string, now: number): Promise<void> {
   await db
     .insertInto('sipTrunkProofs')

@@ -108,7 +108,10 @@ async function loadTrunk(
   return row
 }
 
-/** Gives a trunk of the file its addresses, and takes them from customers. Throws TrunkFileError if the file contradicts itself. */
+/**
+ * Claims the addresses of a trunk of the file, and takes them from customers. Throws TrunkFileError if the file
+ * contradicts itself.
+ */
 async function claimAddresses(trx: Trx, log: Log, trunk: SipTrunkRow, index: number): Promise<void> {
   if (trunk.status !== 'active') return
   const ranges = rangesOf(trunk)

@@ -23,7 +23,7 @@ import { DEFAULTS } from './trunk-settings.js'
 /** Calls of a number take a slot of the pool `byoCalls`, which is their limit. */
 const CHANNELS = 1_000
 const CALLS_PER_MINUTE = 600
-/** Budget of a number that was just routed to a telephone system (paise a day). Staff can change it. */
+/** Daily budget of a number that was just bound to a telephone system (paise). Staff can change it. */
 const FIRST_BUDGET_PAISE = 50_000
 const RING_TIMEOUT_MS = 45_000
 
@@ -88,7 +88,7 @@ export async function bindSip(
         digestPassword: sealPassword(rootKey, id, 'inbound', password),
         numberId,
         idempotencyId,
-        // Another binding must not bring a new budget.
+        // A new binding keeps the budget, so that it cannot be renewed.
         originationBudgetPaise: earlier === null ? FIRST_BUDGET_PAISE : earlier.originationBudgetPaise,
         createdAt: now,
         updatedAt: now,

@@ -36,7 +36,9 @@ export async function listRealms(db: Db | Trx): Promise<ReadonlyMap<string, SipT
   return new Map(rows.map(({ realm, algorithm }) => [realm, algorithm]))
 }
 
-/** Returns true if any trunk has a password: one that is known by its address proves new addresses with it. */
+/**
+ * Returns true if any trunk has a password, also one that uses addresses: it proves new addresses with the password.
+ */
 export async function hasDigestTrunk(db: Db | Trx): Promise<boolean> {
   const row = await receiving(db).where('digestPassword', 'is not', null).limit(1).executeTakeFirst()
   return row !== undefined

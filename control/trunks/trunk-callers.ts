@@ -12,14 +12,14 @@ import { claimedOf, inboundTrunkOf } from './trunk-route.js'
 /** Cache time of address lists and realms (ms). Passwords are not cached. */
 export const LIST_CACHE_MS = 1_000
 
-/** How long (ms) an address is remembered from which a trunk called with its password. */
+/** Time (ms) for which the use of an address with a password counts. */
 const USED_MS = 3_600_000
 const MAX_USED = 10_000
 
 /** The trunk that last called from an address with its password. */
 interface Use {
   readonly trunkId: string
-  /** Monotonic time (ms) at which another trunk called from there; null when there was none. */
+  /** Monotonic time (ms) at which a trunk called from there after another one; null when only one did. */
   readonly sharedAt: number | null
   readonly at: number
 }
@@ -34,7 +34,7 @@ export function openTrunkCallers(
   const realms = cachedRead(clock, LIST_CACHE_MS, () => listRealms(db))
   const used = new Map<string, Use>()
 
-  /** Returns whether trunks take turns at an address, so that it tells nothing about who calls. */
+  /** Returns whether several trunks call from an address, so that it does not tell who calls. */
   const isShared = (key: string, trunkId: string): boolean => {
     const use = used.get(key)
     if (use === undefined || clock.now() - use.at > USED_MS) return false
@@ -48,7 +48,7 @@ export function openTrunkCallers(
       const covering = ({ first, last }: Claim) => first <= key && key <= last
       const { ranges, proofs } = await claims()
       const approved = ranges.filter(covering)
-      // A range that the operator approved goes before an address that another organization proved by itself.
+      // An approved range goes before an address that another organization proved.
       const owner = approved[0]?.organizationId
       const proven = proofs.filter(
         (claim) =>
@@ -97,7 +97,10 @@ export function openTrunkCallers(
     },
   }
 
-  /** Returns whether an address identifies a trunk only once it is proven. */
+  /**
+   * Returns whether a call with the password has to prove the address: the trunk needs no password from addresses
+   * that identify it, and this one does not yet.
+   */
   async function needsProof({ id, inboundAuth }: InboundTrunk, key: string): Promise<boolean> {
     if (inboundAuth !== 'ip_acl') return false
     const { ranges, proofs } = await claims()

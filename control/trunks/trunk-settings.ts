@@ -183,7 +183,7 @@ function parseRanges(
   return refuse('validation_error', 'Some addresses cannot be used. details.issues lists them.', { issues })
 }
 
-/** Ranges that the development setting admits although they are not public: loopback, and those of RFC 1918 and RFC 4193. */
+/** Ranges that the development setting admits besides public ones: loopback, and those of RFC 1918 and RFC 4193. */
 const PRIVATE = [
   '127.0.0.0/8',
   '10.0.0.0/8',

@@ -55,7 +55,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       for (const trunk of await listActiveTrunks(db)) {
         for (const { text } of claimedOf(trunk)) networks.add(text)
         const { outboundHost: host, outboundPort: port, outboundTransport: protocol } = trunk
-        // Customers change their host whenever they want: it is no reason to trust an address.
+        // Customers can change their host at any time, so that it is no reason to trust an address.
         if (host === null || isCustomers(trunk)) continue
         if (isIP(host) !== 0) networks.add(host)
         else {
