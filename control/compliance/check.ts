@@ -112,9 +112,9 @@ export interface GateFacts {
   readonly consent: ConsentFact | null
   /** Null if the register was not asked. */
   readonly register: RegisterFact | null
-  /** `later` for a question about a day to come, about which the register could not be asked yet. */
+  /** `later` for a question about a day to come: the register cannot be asked about it yet. */
   readonly registerDay?: 'today' | 'later'
-  /** `unknown` for a question that names no caller ID. A call always has one. */
+  /** `unknown` for a question without a caller ID. A call always has one. */
   readonly callerId?: 'unknown'
   /** Unix ms at which a person last answered another capped campaign of the organization. */
   readonly lastCampaignAnswerAt: number | null
@@ -153,11 +153,11 @@ export interface Check {
 
 export type Finding = Omit<Check, 'type' | 'code'>
 
-/** Reason of a check that needs a caller ID, in an answer about a question that names none. */
+/** Reason of a check of the caller ID, in the answer to a question without one. */
 export const NO_CALLER_ID = 'no_caller_id'
-/** Reason of the check of the register in an answer about a day to come. */
+/** Reason of the register check in the answer to a question about a day to come. */
 export const ASKED_LATER = 'asked_later'
-/** Reason of the check of the register without an answer of it. */
+/** Reason of the register check when the register gave no answer. */
 export const REGISTER_UNKNOWN = 'register_unknown'
 
 /** One rule of the gate. It is pure: the facts were read before. */

@@ -23,7 +23,10 @@ export interface DialRequest {
   readonly agentVersionId: string | null
   /** True if money is held for the call. The legs of a call that is paid already need none. */
   readonly paid?: boolean
-  /** Tells whether the asker's own hours allow the dial at a time (Unix ms), beside those of the law. Default: always. */
+  /**
+   * Tells whether the hours of the campaign or callback allow the dial at a time (Unix ms). The law is checked
+   * besides. Default: always.
+   */
   isOpen?(now: number): boolean
 }
 
@@ -43,8 +46,8 @@ export type Clearance =
 type Refusal = GateVerdict & { readonly allow: false }
 
 /**
- * Decisions about one call. Each further one follows a call that took the money in between, or the end of the time at which the
- * call was allowed.
+ * Maximum number of decisions about one call. The gate decides again when another call took the money since, or when
+ * the time ended at which the call was allowed.
  */
 const MAX_DECISIONS = 4
 
@@ -63,8 +66,8 @@ class DecisionLapsedError extends EngineError {
 }
 
 /**
- * Asks the DND register now if only its answer is missing for a call at `at` (Unix ms), which is on the same day. Returns false when the wallet does not cover the fee of the
- * register.
+ * Asks the DND register now if only its answer is missing for a call at `at` (Unix ms) of the same day. Returns false
+ * when the wallet does not cover the fee of the register.
  */
 export async function answerRegister(
   deps: Pick<Deps, 'db' | 'dndService' | 'policy' | 'rootKey'>,
@@ -88,18 +91,19 @@ export async function answerRegister(
 }
 
 /**
- * Clears a call for dialling; no other function issues permits. One transaction reads the facts, decides,
- * stores every check, runs `whenCleared` (the call's row and its event) or records the refusal with its event, seals the
- * decision, and holds the money of a call that is `paid`. The permit is issued after the commit, so that no call is dialled
- * without its sealed record or after `whenCleared` has thrown. `whenRefused` makes the row of a refused call; without
- * it a refused call has none.
+ * Clears a call for dialling; no other function issues permits. One transaction reads the facts, decides, stores
+ * every check, runs `whenCleared` (the call's row and its event) or records the refusal with its event, seals the
+ * decision, and holds the money of a call that is `paid`. The permit is issued after the commit, so that no call is
+ * dialled without its sealed record or after `whenCleared` has thrown. `whenRefused` makes the row of a refused call;
+ * without it a refused call has none.
  *
- * The register, the database and its locks may take seconds each. The time of the decision is therefore read after the facts, and
- * the same facts are decided on again before the commit and, by the permit, immediately before the INVITE.
+ * The register, the database and its locks may take seconds each. The time of the decision is therefore read after
+ * the facts. The gate decides again on the same facts before the commit, and the permit does so immediately before
+ * the INVITE.
  *
- * All dials of an organization change the head of its chain and its wallet, in this order, and hold their locks until the
- * commit. Both therefore come last. The statement that holds the money decides whether it is there: if another call took
- * it since the facts were read, the transaction is undone and the gate decides again.
+ * All dials of an organization change the head of its chain and its wallet, in this order, and hold their locks until
+ * the commit. Both therefore come last. The statement that holds the money decides whether it is there: if another
+ * call took it since the facts were read, the transaction is undone and the gate decides again.
  */
 export async function clearDial(
   deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'policy'>,
@@ -150,7 +154,7 @@ export async function clearDial(
     if (decided.allow) {
       const call = { id: callId, organizationId, environment: gate.environment }
       if (request.paid === true && !(await holdForCall(trx, call, now))) throw new FundsTakenError()
-      // The last wait is over but for the commit.
+      // Only the commit may still wait.
       if (!mayDial(clock.wall())) throw new DecisionLapsedError()
       return { decided, record, mayDial }
     }

@@ -61,8 +61,8 @@ export function decide(
 const UNDECIDED: readonly string[] = [ASKED_LATER, REGISTER_UNKNOWN, NO_CALLER_ID]
 
 /**
- * Returns the types of the checks that could not be made, but do not refuse the call: the answer of the register or the caller ID
- * is missing. The call itself is decided with both.
+ * Returns the types of the checks that could not be made and do not refuse: the answer of the register or the caller
+ * ID is missing. A call is always decided with both.
  */
 export function undecidedChecks(checks: readonly Check[]): readonly CheckType[] {
   return checks

@@ -64,9 +64,9 @@ export function isDialable(text: string, extraMobilePrefixes: readonly string[])
 const SERVICE_NUMBER = /^(?:91|0)?(18[06]0\d{6,7})$|^(?:91)?(000800\d{7})$/
 
 /**
- * Converts a number of a SIP message to E.164, as carriers and softphones write it: with or without plus,
- * national, with trunk zero. Without plus, 1800, 1860 and 000800 are numbers of India. Returns null when it is not a number. Only signalling uses it; the API accepts
- * E.164 only.
+ * Converts a number of a SIP message to E.164, as carriers and softphones write it: with or without plus, national,
+ * with trunk zero. Without a plus, 1800, 1860 and 000800 are numbers of India. Returns null for any other text. Only
+ * signalling uses it; the API accepts E.164 only.
  */
 export function dialledToE164(user: string): string | null {
   const digits = user.replace(/[\s().-]/g, '')

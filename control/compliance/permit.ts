@@ -11,9 +11,9 @@ type MayDial = Parameters<PermitIssuer['issue']>[1]
 export const PERMIT_LIFE_MS = 10_000
 
 /**
- * Opens a book of permits. A permit is genuine by object identity: a copy, a cast or a forged literal cannot
- * be claimed, and neither can a claimed permit. Time passes between the decision and the INVITE, while the call is stored and
- * its ports are bound. The last word about the time therefore belongs to `spend`.
+ * Opens a book of permits. A permit is genuine by object identity: a copy, a cast or a forged literal cannot be
+ * claimed, and neither can a claimed permit. Between the decision and the INVITE the call is stored and its ports are
+ * bound, so `spend` decides again at its own time, and `allows` before a repeated INVITE.
  */
 export function openPermitBook(clock: Pick<Clock, 'wall'>): PermitBook {
   const unclaimed = new WeakMap<Permit, MayDial>()

@@ -18,7 +18,7 @@ export const robocallDeclaration: GateCheck = {
     const { source } = rule
     const naming = declarations.filter(({ namesCallerId }) => namesCallerId)
     const inForce = declarationInForce(declarations, now)
-    // Without any declaration in force, none names the caller ID, whichever it is.
+    // Without a declaration in force the caller ID does not matter.
     if (inForce !== null && callerId === 'unknown') return noCallerId(source)
     if (inForce !== null) {
       return finding('pass', 'declared', 'A declaration in force names the caller ID.', {
@@ -43,7 +43,7 @@ export function declarationInForce(all: readonly DeclarationFact[], now: number)
   return all.find(({ namesCallerId, effectiveFrom }) => namesCallerId && effectiveFrom <= day) ?? null
 }
 
-/** Returns the finding of a check about the caller ID of a question that names none. */
+/** Returns the finding of a caller ID check for a question without a caller ID. */
 export function noCallerId(source: string | null): Finding {
   return finding('skipped', NO_CALLER_ID, 'Not checked: the question names no caller ID.', { source })
 }

@@ -41,8 +41,8 @@ export async function askRegister(
 }
 
 /**
- * Returns what the registers that cost nothing will say about a number at another day (Unix ms): the sandbox, or a scrub that is
- * still valid then. Null without an answer. Nothing is stored.
+ * Returns the answer that the free registers will give about a number on another day (Unix ms): the sandbox, or a
+ * scrub that is valid then. Null without an answer. Nothing is stored.
  */
 export async function foreseeRegister(
   db: Db,

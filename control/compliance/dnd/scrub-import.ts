@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000
 const VALID_DAYS = 7
 const BATCH = 500
 const REPORTED = 20
-/** More columns than a scrub file has, so that the answer to a wrong header names what is missing. */
+/** More columns than a scrub file has: the answer to a wrong header then names the missing column. */
 const MAX_COLUMNS = 51
 const MAX_ROWS = 5_000_000
 

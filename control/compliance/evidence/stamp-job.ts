@@ -37,7 +37,7 @@ export function timeStampHandler({
       const stamped = await requestToken(authority, anchor.hash, signal)
       const sealedAt = await sealedAtOf(db, anchor)
       const problem = sealedAt === null ? null : stampTimeProblem(anchor.seq, sealedAt, stamped.stamp.at)
-      // Asked again later: the clock of the authority, or of this machine, is wrong.
+      // The clock of the authority or of this machine is wrong. The job asks again later.
       if (problem !== null) throw new TimeStampError(problem)
       return async (trx) => {
         await keepToken(trx, anchor.id, stamped)
@@ -47,7 +47,7 @@ export function timeStampHandler({
   }
 }
 
-/** Returns when a record was sealed (Unix ms), or null if it was removed after its time. */
+/** Returns the time at which a record was sealed (Unix ms), or null if retention has removed the record. */
 async function sealedAtOf(
   db: Db,
   { organizationId, environment, seq }: Pick<EvidenceAnchorRow, 'organizationId' | 'environment' | 'seq'>,

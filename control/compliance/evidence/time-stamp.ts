@@ -58,12 +58,12 @@ export interface TimeStamp {
   readonly authority: string
 }
 
-/** Clocks of the service and of an authority may differ by so much (ms). */
+/** Maximum difference between the clocks of the service and of an authority (ms). */
 export const CLOCK_TOLERANCE_MS = 300_000
 
 /**
- * Returns what is wrong with the time of a stamp over a record that was sealed at `sealedAt` (Unix ms), or null. A record cannot be
- * younger than the stamp that covers it.
+ * Returns the problem with the time of a stamp over a record that was sealed at `sealedAt` (Unix ms), or null. A
+ * record cannot be younger than the stamp that covers it.
  */
 export function stampTimeProblem(seq: number, sealedAt: number, stampedAt: number): string | null {
   return stampedAt < sealedAt - CLOCK_TOLERANCE_MS
