@@ -65,9 +65,9 @@ export interface Settings {
    */
   readonly publicUrl: string | null
   readonly databaseUrl: string
-  /** Most connections to PostgreSQL for statements that write. */
+  /** Maximum number of connections to PostgreSQL, besides two for lists and reports. */
   readonly databaseConnections: number
-  /** Longest time of one statement on PostgreSQL. */
+  /** Time limit of one statement on PostgreSQL (s), except those of lists and reports. */
   readonly databaseStatementSeconds: number
   /** Absolute path of the folder for the database, the recordings and the root key. */
   readonly dataFolder: string
@@ -100,13 +100,13 @@ export interface Settings {
   readonly dndService: DndServiceSetting | null
   /** Time-stamps the heads of evidence chains. Null asks none. */
   readonly timeStampAuthority: TimeStampAuthority | null
-  /** Adjustments of a wallet by one member of staff within a day (rupees). Above it a second one decides. */
+  /** Sum of the adjustments of one wallet in 24 hours (rupees) that need no second member of staff. */
   readonly adjustmentLimitRupees: number
   /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
   readonly drainSeconds: number
-  /** Free space of the data folder below which the service is not ready (MiB). 0 does not look. */
+  /** Free space of the data folder below which the service is not ready (MiB). 0 switches the check off. */
   readonly minFreeMb: number
   /** Least time between two calls to one person from different campaigns (minutes). */
   readonly callGapMinutes: number

@@ -73,14 +73,15 @@ export interface ExceptionDecision {
 }
 
 /**
- * Claims an exception before its money moves, so that no other decision comes between. The same decision may claim it
- * again: the outcome of an earlier attempt may be unknown. Returns false if it is resolved or claimed otherwise.
+ * Claims an exception before its money moves, so that no other decision interferes. The same decision may claim it
+ * again, because the outcome of an earlier attempt may be unknown. Returns false if the exception is resolved, or
+ * claimed by another decision.
  */
 export async function claimException(db: Db, id: string, decision: ExceptionDecision): Promise<boolean> {
   return (await undecided(db, id, decision).set(decision).executeTakeFirst()) !== undefined
 }
 
-/** Gives up a claim whose money surely did not move. */
+/** Releases a claim whose money did certainly not move. */
 export async function releaseException(db: Db, id: string): Promise<void> {
   await db
     .updateTable('paymentExceptions')

@@ -147,7 +147,7 @@ export const decideWalletAdjustment = operation({
       return refuse('forbidden', 'A second member of staff has to approve an adjustment that you asked for.')
     }
     const done = await performStaffAction(input, asked.organizationId, async (trx, _stored, now) => {
-      // Read again under the lock of the organization.
+      // The row is read again under the lock of the organization.
       const row = await findAdjustment(trx, params.id)
       if (row?.status !== 'pending') return refuse('conflict', 'The adjustment was decided before.')
       const action: StaffAction | Refusal<'conflict'> =

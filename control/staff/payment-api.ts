@@ -142,8 +142,9 @@ const decidedBefore = () =>
   refuse('conflict', 'The exception was resolved before, or a refund of it is in progress.')
 
 /**
- * Refunds a payment that was never credited. The exception is claimed before, and stays claimed while the outcome is
- * unknown: the refund can be repeated then, since the id of the exception is its idempotency key. Null on success.
+ * Refunds a payment that was never credited. Claims the exception first, and keeps the claim while the outcome is
+ * unknown. The refund can be repeated then, because the id of the exception is its idempotency key. Returns null on
+ * success.
  */
 async function refundPayment(
   { db, payments, log }: Deps,

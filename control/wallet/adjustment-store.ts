@@ -3,7 +3,7 @@ import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { WalletAdjustmentRow } from '../db/tables/wallet.js'
 
-/** Adjustments of one organization that may wait for a decision at a time. */
+/** Maximum number of adjustments of one organization that wait for a decision. */
 export const MAX_PENDING = 20
 const DAY_MS = 24 * 3_600_000
 
@@ -41,8 +41,8 @@ export async function insertAdjustment(
 }
 
 /**
- * Returns what one person alone moved in the last 24 hours (paise), whatever its direction: several small adjustments
- * are one large one. Call it under `lockOrganization`.
+ * Returns the sum (paise, without signs) of the adjustments of an organization in the last 24 hours that had no
+ * second person, of all members of staff: several small adjustments count as one. Call it under `lockOrganization`.
  */
 export async function movedAlonePaise(trx: Trx, organizationId: string, now: number): Promise<number> {
   const { moved } = await trx
@@ -88,7 +88,7 @@ export interface AdjustmentDecision {
   readonly decisionReason: string
 }
 
-/** Decides on a pending adjustment. Returns false for a decided one, and for an approval by the requester. */
+/** Decides on a pending adjustment. Returns false if it was decided before, or if the requester approves it. */
 export async function decideAdjustmentRow(
   trx: Trx,
   id: string,

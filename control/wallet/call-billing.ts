@@ -114,10 +114,10 @@ const PARTS: Readonly<Record<Charge['kind'], string>> = {
 }
 
 /**
- * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute that
- * begins. A person costs the rate of the person. Only calls in `live` have another minute: one that has ended, and whose
- * end is not stored yet, does not. Returns the calls that the wallet does not cover any longer; they have to end before
- * the minute that is paid for is over.
+ * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute
+ * that begins. A person costs the rate of the person. Only calls in `live` have another minute: a call may have ended
+ * without its end being stored yet. Returns the calls that the wallet does not cover any longer; they have to end
+ * before the minute that is paid for is over.
  */
 export async function extendCallHolds(
   db: Db,

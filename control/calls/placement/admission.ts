@@ -213,9 +213,9 @@ async function resolveParty(
 }
 
 /**
- * Returns the caller's number as E.164 when it is one. Otherwise returns what was sent, cleaned for storage. A trunk asserts
- * who calls (RFC 3325), which counts more than From, in which a caller can write anything; not against the wish of the caller
- * for privacy, and never from others.
+ * Returns the number of the caller as E.164 if it is one, else the text that was sent, cleaned for storage. The
+ * identity that a trunk asserts (RFC 3325) counts before From, where a caller can write anything. It does not count
+ * when the caller asks for privacy, or when the call comes over no trunk.
  */
 function callerOf(
   { from, assertedIdentity: asserted, isPrivate }: InboundInvite,

@@ -5,24 +5,25 @@ import type { SipTrunkRow } from '../../db/tables/trunks.js'
 import { queueMailToAdmins, queueMailToStaff } from '../../mail/outbox.js'
 
 /*
- * A number has a budget for the calls that a telephone system of the customer places in a day (IST): a thief of its password
- * must not empty the wallet in a night. Customers and staff get a mail when much of the budget goes within an hour.
+ * Each number has a budget for the calls that the telephone system of its customer places in a day (IST). A thief of
+ * its password cannot empty the wallet in a night. Customer and staff get a mail when a quarter of the budget goes
+ * within an hour.
  */
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Share of the budget that is alarming within one hour. */
+/** Share of the budget that causes a mail when it goes within one hour. */
 const FAST_SHARE = 0.25
-/** Longest time (ms) for which a call that began on an earlier day is looked for. */
+/** Maximum time (ms) before midnight at which a call may have begun that counts for the day. */
 const LONGEST_CALL_MS = 2 * HOUR_MS
 
 /** Undoes the transaction of a call that the budget does not allow. */
 export class BudgetSpent extends Error {}
 
 /**
- * Takes a call from the budget of its number, in the transaction that stores the call. Calls of one number take turns, so
- * that each sees the price of those before: what ended calls cost, what calls in progress cost so far, and a minute more.
- * Throws BudgetSpent when less than a minute is left.
+ * Charges a call to the budget of its number, in the transaction that stores the call. Calls of one number take
+ * turns, so that each sees the price of those before: ended calls, and calls in progress up to the end of their
+ * current minute. Throws BudgetSpent when the budget does not cover a minute of the new call.
  */
 export async function takeFromBudget(
   trx: Trx,
@@ -33,7 +34,7 @@ export async function takeFromBudget(
 ): Promise<void> {
   if (budget === null) return
   const day = istDate(now)
-  // Its lock lasts until the end of the transaction.
+  // The row stays locked until the end of the transaction.
   await trx
     .insertInto('originationDays')
     .values({ numberId: number.id, day, calls: 1, fastAt: null, spentAt: null })
@@ -57,7 +58,10 @@ export async function tellBudgetSpent(db: Db, number: NumberRow, now: number): P
   await db.transaction().execute((trx) => alarm(trx, number, 'spent', now))
 }
 
-/** Returns the price so far (paise) of the calls that a telephone system placed with a number since midnight. */
+/**
+ * Returns the prices so far (paise) of the calls that a telephone system placed with a number and that were live
+ * after midnight.
+ */
 async function spending(trx: Trx, number: NumberRow, midnight: number, now: number) {
   const rows = await trx
     .selectFrom('calls')

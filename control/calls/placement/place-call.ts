@@ -61,7 +61,7 @@ export interface CallOrigin {
   readonly callbackId: string | null
   /** Version of the agent that carries the call. Null uses the published one. */
   readonly agentVersion: number | null
-  /** Tells whether the campaign or the promise of the callback allows the dial at a time (Unix ms). The gate knows the law only. */
+  /** Tells whether the campaign or the callback allows the dial at a time (Unix ms). The gate checks the law only. */
   isOpen(now: number): boolean
   /** Runs in the transaction that makes the call. If it throws, there is no call. */
   bind(trx: Trx, callId: string, now: number): Promise<void>
