@@ -16,7 +16,7 @@ const ROLES: Readonly<Record<CheckType, Role>> = {
   enforcement: 'every_call',
   verification: 'every_call',
   calling_window: 'own_rules',
-  // A consent of the person would have allowed the call.
+  // The call would be allowed with a consent of the person.
   dnd_register: { excludes: 'missing_consent' },
   consent: { excludes: 'missing_consent' },
   frequency_cap: { excludes: 'frequency_cap' },

@@ -45,7 +45,7 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
   }
 }
 
-/** Returns whether the balance covers the call, and only calls in progress hold it. They end within minutes. */
+/** Returns whether the balance covers the call but calls in progress hold a part of it. They end within minutes. */
 function isHeld({ balancePaise, minBalancePaise, onHold }: Readonly<Record<string, unknown>>): boolean {
   return onHold !== true && Number(balancePaise) >= Number(minBalancePaise)
 }

@@ -94,8 +94,8 @@ export interface RouteState {
 }
 
 /**
- * Cover of the next call by the wallet. `held`: the balance does, but calls in progress hold it and may give it back when they
- * end. `short`: it does not, or the wallet is on hold.
+ * Tells whether the wallet covers the next call. `held`: the balance would, but calls in progress hold a part of it,
+ * which they may give back. `short`: the balance does not, or the wallet is on hold.
  */
 export type Funds = 'covered' | 'held' | 'short'
 

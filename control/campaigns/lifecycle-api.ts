@@ -124,7 +124,7 @@ const launch = operation({
   run: async ({ params, actor, deps, requestId, idempotencyId }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
-    // This request has launched it, and its answer was lost.
+    // The same request has launched the campaign before, and its answer was lost.
     if (idempotencyId !== null && campaign.launchRequestId === idempotencyId) return campaignView(campaign)
     const { status, agentGone: _agent, numberGone: _number, ...row } = campaign
     const again = (status: string) => refuse('conflict', 'Only a draft can be launched.', { status })

@@ -20,7 +20,9 @@ import { CampaignPath, noCampaign, Recipient, RecipientPath, recipientView } fro
 
 const MAX_CSV_BYTES = 10 * 1024 * 1024
 const MAX_BATCH = 1_000
-/** Longest name and value, and most variables of a recipient, that a request may have. Fewer are imported. */
+/**
+ * Bounds of a request, above those of a recipient that is imported: length of names and values, number of variables.
+ */
 const MAX_TEXT = 10_000
 const MAX_FIELDS = 1_000
 /** Columns of a CSV upload that are not variables. */
@@ -156,7 +158,7 @@ async function* recipientRows(upload: Upload): AsyncGenerator<GivenRow> {
   if (columns === null) throw new RefusedBody(refuse('bad_request', 'The body has no header row.'))
 }
 
-/** Returns the names of the columns. Spreadsheets write empty columns at the end of every row. */
+/** Returns the names of the columns, without empty ones at the end, which spreadsheets write in every row. */
 function headerOf(cells: readonly string[]): readonly string[] {
   const names = cells.map((name) => name.trim())
   return names.slice(0, names.findLastIndex((name) => name !== '') + 1)

@@ -172,7 +172,7 @@ class Import {
       message,
     })
     this.#rejectedCount++
-    // Duplicates are found by batches, after rows that follow them.
+    // Duplicates are found when a batch is written, after later rows were rejected.
     if (this.#rejected.length >= 2 * MAX_LISTED + BATCH) this.#rejected = this.#firstRejected()
   }
 

@@ -4,8 +4,8 @@ import type { RoutePaceRow } from '../db/tables/campaigns.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 
 /*
- * The pace of a route: a trunk, or the carrier of a number. A carrier that answers 429 or 503 halves the rate, which
- * then grows by a tenth of the full rate each minute. The answers to calls of one pace count once.
+ * Pace of a route: a trunk, or the carrier of a number. When the carrier answers 429 or 503, the rate is halved. It
+ * then grows by a tenth of the full rate each minute. Of the answers to calls of one rate only the first counts.
  */
 
 const MINUTE_MS = 60_000
@@ -13,7 +13,10 @@ const FULL_PERMILLE = 1000
 /** Least share of the full rate. */
 const LEAST_PERMILLE = 62
 const REGAINED_PERMILLE = 100
-/** Time between two reductions of a rate (ms). The answers to calls of the earlier rate say nothing about the new one. */
+/**
+ * Minimum time between two reductions of a rate (ms). The answers to calls of the earlier rate do not concern the new
+ * one.
+ */
 const SLOWED_MS = 10_000
 
 /** The key of a route. Organizations that call over one trunk share its route. */
@@ -71,8 +74,8 @@ export async function takeRouteTurn(
 }
 
 /**
- * Halves the rate of a route whose carrier asked for fewer calls, by its answer to a call of `dialledAt`. A rate that was reduced
- * after that, or within the last ten seconds, stays as it is.
+ * Halves the rate of a route whose carrier asked for fewer calls, in its answer to a call of `dialledAt`. Does
+ * nothing if the rate was reduced after that, or within the last ten seconds.
  */
 export async function slowRoute(trx: Trx, route: Route, dialledAt: number, now: number): Promise<void> {
   const pace = await findRoutePace(trx, route)
@@ -87,7 +90,7 @@ export async function slowRoute(trx: Trx, route: Route, dialledAt: number, now: 
         .doUpdateSet({ ratePermille, rateAt: now })
         .where((eb) =>
           eb.or([
-            // A row at the full rate names the time of a dial.
+            // At the full rate, `rateAt` is the time of a dial, not of a reduction.
             eb('routePaces.ratePermille', '=', FULL_PERMILLE),
             eb('routePaces.rateAt', '<=', Math.min(dialledAt, now - SLOWED_MS)),
           ]),

@@ -170,12 +170,12 @@ function isLate({ answeredAt, endedAt, disposition }: CallRow, { firstAudioMs }:
   return (firstAudioMs ?? endedAt - answeredAt) > LATE_MS
 }
 
-/** Time within which the carrier fails calls to several numbers if it has too many (ms). */
+/** Time (ms) in which a carrier that has too many calls fails calls to several numbers. */
 const OTHERS_MS = 60_000
 
 /**
- * Returns whether the carrier has also failed a call of the campaign to another number lately. An answer about one number is not
- * about the route.
+ * Returns whether the carrier has lately failed a call of the campaign to another number, too. An answer about one
+ * number alone may concern that number only.
  */
 async function othersFailed(trx: Trx, call: CallRow, now: number): Promise<boolean> {
   const other = await trx
@@ -183,7 +183,7 @@ async function othersFailed(trx: Trx, call: CallRow, now: number): Promise<boole
     .select('id')
     .where('campaignId', '=', call.campaignId)
     .where('createdAt', '>', now - OTHERS_MS)
-    // In the text, so that SQLite takes the partial index.
+    // The value is in the text, so that SQLite uses the partial index.
     .where('carrierFailed', '=', sql.lit(1))
     .where('endedAt', 'is not', null)
     .where('toNumber', '!=', call.toNumber)

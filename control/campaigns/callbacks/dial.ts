@@ -88,7 +88,7 @@ async function dialCallback(deps: Deps, callback: CallbackRow): Promise<number |
   }
 }
 
-/** The time of the promise ended while the call was made. There is no call. */
+/** The promised time of the callback ended while the call was made. The transaction is undone: there is no call. */
 class TooLateError extends Error {}
 
 /** Takes the next dial of the callback's route. Returns null, or the time at which the route is free (Unix ms). */
