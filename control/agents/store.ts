@@ -90,7 +90,7 @@ export async function listAgents(
 ): Promise<Page<AgentRow>> {
   const all = present(db, organizationId)
   if (search === undefined) return newestFirst(all, page)
-  // The letters of the pattern language stand for themselves.
+  // The wildcards of LIKE stand for themselves.
   const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
   return newestFirst(all.where(sql<boolean>`lower("name") like ${pattern} escape '\\'`), page)
 }

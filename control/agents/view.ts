@@ -64,7 +64,7 @@ export async function withNumbers(db: Db | Trx, actor: Actor, row: AgentRow): Pr
   return agentView(row, numbers.get(row.id) ?? [])
 }
 
-/** Returns a configuration as it is read: a tool without a mock has one that is off. */
+/** Returns a configuration as the API shows it: a tool without a mock has one that is off. */
 function shownConfig(config: AgentConfig): AgentConfig {
   const tools = config.tools.map((tool) => ({ ...tool, mock: tool.mock ?? { enabled: false, response: '' } }))
   return { ...config, tools }

@@ -23,7 +23,7 @@ export interface UploadRule {
   readonly maxBytes: number
 }
 
-/** Rule for the body of an operation: that of the operation, and the code of the refusal of a body that is too large. */
+/** Rule for the body of an upload: the rule of its operation, and the error code for a body that is too large. */
 export interface ReceivedUploadRule extends UploadRule {
   readonly tooLarge: 'bad_request' | 'document_too_large'
 }
@@ -43,14 +43,14 @@ export interface CsvBounds {
   readonly maxRows: number
 }
 
-/** Bytes of CSV that are parsed, and rows that are passed on, before other work of the thread gets its turn. */
+/** Bytes of CSV that are parsed, and rows that are passed on, before other work of the thread runs. */
 const TURN_BYTES = 64 * 1024
 const TURN_ROWS = 1_000
 
 /**
  * Reads an upload as CSV in UTF-8, a row at a time. The first row is the header. Ends the handler with a
- * `bad_request` refusal that names the line if the text is not CSV or exceeds a bound. Other requests get their turn
- * after a fixed amount of work, so that the answer does not depend on the speed of the host.
+ * `bad_request` refusal that names the line if the text is not CSV or exceeds a bound. Other requests run after each
+ * fixed amount of work, whatever the speed of the host.
  */
 export async function* csvRows(
   { content }: { readonly content: AsyncIterable<Uint8Array> },

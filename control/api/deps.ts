@@ -103,7 +103,7 @@ export interface Backlog {
   readonly callEvents: number
   /** Time since the job runner last looked for due jobs (ms). Null before its first look. */
   readonly jobsIdleMs: number | null
-  /** The disk of the data folder is almost full. */
+  /** True if the disk of the data folder is almost full. */
   readonly isDiskLow: boolean
 }
 
@@ -180,7 +180,10 @@ export interface LiveFeed {
 }
 
 export interface HandoffFeed {
-  /** Opens a stream of what is said on the call of a transfer after a position. A refusal means that too many are open. */
+  /**
+   * Opens a stream of the lines that are said on the call of a transfer after a position. Refuses when too many are
+   * open.
+   */
   follow(transferId: string, after: number): EventStream | Refusal
 }
 

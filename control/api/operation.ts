@@ -63,7 +63,7 @@ export interface Operation {
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
   readonly idempotent: 'accepted' | 'required' | null
   readonly bodyBytes: number
-  /** Most members of objects and elements of arrays of a JSON body. */
+  /** Maximum number of members of objects and elements of arrays in a JSON body. */
   readonly bodyValues: number
   readonly fails: readonly ErrorCode[]
   run(input: ErasedInput): Promise<unknown>
@@ -82,7 +82,7 @@ export interface ErasedInput {
   readonly cookie: (name: string) => string | null
 }
 
-/** Default limits of a body: 1 MiB, and members of objects and elements of arrays. */
+/** Default limits of a body: 1 MiB, and 10,000 members of objects and elements of arrays. */
 const BODY_BYTES = 1024 * 1024
 const BODY_VALUES = 10_000
 

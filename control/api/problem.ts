@@ -206,7 +206,7 @@ export function errorEnvelope(refusal: Refusal, docsUrl: string, requestId: stri
   }
 }
 
-/** Refuses a request that comes too early. Every such refusal tells the seconds to wait, in a header and in its details. */
+/** Refuses a request that comes too early. A header and `details` contain the seconds to wait. */
 export function tooEarly(message: string, seconds: number, details: Details = {}): Refusal<'rate_limited'> {
   const wait = Math.max(1, Math.ceil(seconds))
   return refuse(

@@ -35,7 +35,7 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
   return (await stat(file)).size
 }
 
-/** Rights that a restored database must not bring back to life. */
+/** Rights that end with a restore. */
 export interface Revocation {
   /** Ends every session of the dashboard and every mailed link. */
   readonly sessions: boolean
@@ -44,9 +44,9 @@ export interface Revocation {
 }
 
 /**
- * Restores an empty database from a file of `backUp` and brings its schema up to date. What was revoked after the backup is
- * valid again, unless `revocation` says otherwise; `now` is Unix time (ms). Never changes existing data. Throws EngineError `config_invalid` when the database exists or the file is not a backup of this kind
- * of database.
+ * Restores an empty database from a file of `backUp` and brings its schema up to date. Rights that were revoked after
+ * the backup are valid again, unless `revocation` ends them; `now` is Unix time (ms). Never changes existing data.
+ * Throws EngineError `config_invalid` when the database exists or the file is not a backup of this kind of database.
  */
 export async function restore(
   databaseUrl: string,

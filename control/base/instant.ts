@@ -3,7 +3,10 @@ import { z } from 'zod'
 const EXTENDED = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(?:(\d{2}(?:[.,]\d{1,9})?))?(Z|[+-]\d{2}(?:\d{2})?)?$/i
 
-/** The first instant (Unix ms) of the first and of the last day of which the year has four digits in every time zone. */
+/**
+ * The bounds of instants (Unix ms): the first instants of the first and of the last day whose year has four digits in
+ * every time zone.
+ */
 const FIRST = Date.parse('0001-01-02T00:00:00Z')
 const LAST = Date.parse('9999-12-31T00:00:00Z')
 

@@ -86,8 +86,8 @@ export async function hearOptOut(
 }
 
 /**
- * Text after the reason of an opt-out on an inbound call: a caller can show the number of another person. The entry
- * protects that person anyway, and a reviewer of the list sees its evidence.
+ * Follows the reason of an opt-out on an inbound call, because a caller can show the number of another person. The
+ * entry still protects that person, and a reviewer of the list sees its evidence.
  */
 const UNPROVEN = ' (the number that called is not proven)'
 

@@ -9,8 +9,8 @@ export const CODE_LIFE_MS = 10 * 60_000
 export const CODE_TRIES = 5
 
 /**
- * Scopes of a verification call, and the calls that each allows in 24 hours. The number also counts platform-wide, with a
- * limit that no organization reaches alone.
+ * Scopes of a verification call, with the number of calls that each allows in 24 hours. The number has a limit across
+ * all organizations, too, which no organization reaches alone.
  */
 function scopesOf({ id, e164, organizationId }: TransferDestinationRow) {
   return [

@@ -190,7 +190,7 @@ async function eraseCall(
   const parts = await db.selectFrom('transferRecordings').select('key').where('callId', '=', callId).execute()
   // The files first: a crash leaves the rows, by which the next run finds them again.
   for (const { key } of [...recordings, ...parts]) await objects.delete(key)
-  // By the id of the call: a part that was never stored and the track of a person have no row.
+  // The id of the call finds all files: a part that was never stored and the track of a person have no row.
   await removeLocalFiles(folder, callId)
   const marker = markerOf(erasure)
   await db.transaction().execute(async (trx) => {

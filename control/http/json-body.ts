@@ -7,10 +7,13 @@ import { BODY_MS } from './body-time.js'
 /** Maximum nesting depth. Deeper bodies are rejected before recursive code reads them. */
 export const MAX_DEPTH = 64
 
-/** Longest string or name (bytes of the text). The longest text that an operation takes has 100,000 characters. */
+/**
+ * Maximum length of a string or name (bytes of the JSON text). The longest text that an operation takes has 100,000
+ * characters.
+ */
 const MAX_STRING_BYTES = 400_000
 
-/** Most bytes of a body, and most values in it: members of objects and elements of arrays. */
+/** Maximum number of bytes of a body, and of values in it: members of objects and elements of arrays. */
 export interface BodyLimits {
   readonly bodyBytes: number
   readonly bodyValues: number
@@ -103,8 +106,8 @@ function readProblem(error: unknown, maxBytes: number): string {
 }
 
 /**
- * Parses strict UTF-8 JSON with at most `maxValues` values. Its size is known before anything is built from it. Does not
- * keep `bytes`.
+ * Parses strict UTF-8 JSON with at most `maxValues` values. Measures the text before anything is built from it. Does
+ * not keep `bytes`.
  */
 export function parseJson(bytes: Uint8Array, maxValues: number): JsonBody | BadBody {
   const size = jsonSize(bytes)
@@ -130,9 +133,11 @@ export function isCleanText(text: string): boolean {
 
 /** Size of a JSON text. */
 interface JsonSize {
-  /** Members of all objects: each has one colon outside of strings. */
+  /** Number of members of all objects: each has one colon outside of strings. */
   readonly members: number
-  /** Upper bound of the members of objects and elements of arrays: all but the first of each follow a comma. */
+  /**
+   * Upper bound of the number of members of objects and elements of arrays: all but the first of each follow a comma.
+   */
   readonly values: number
   /** Levels of objects and arrays. */
   readonly depth: number
@@ -140,7 +145,7 @@ interface JsonSize {
   readonly stringBytes: number
 }
 
-/** Measures a text in one pass. What it finds in a text that is not JSON has no meaning. */
+/** Measures a text in one pass. The result has no meaning for a text that is not JSON. */
 function jsonSize(bytes: Uint8Array): JsonSize {
   let [members, separators, level, depth, stringBytes] = [0, 0, 0, 0, 0]
   let begin = -1

@@ -102,7 +102,7 @@ export async function runOnce(
       ? idempotency.finish(attempt(), rendered)
       : idempotency.release(attempt())
   await storing.catch((error: unknown) => {
-    // The effect is committed, so its caller gets the answer. The key stays locked until its lease expires.
+    // The effect is committed, so the client gets the answer. The key stays locked until its lease expires.
     deps.log.warn({ requestId, error: errorText(error) }, 'idempotency_key.store_failed')
   })
   return rendered

@@ -19,12 +19,12 @@ export type ValidationResult =
       readonly ok: false
       /** The first issues, at most `MAX_ISSUES`. */
       readonly issues: readonly ValidationIssue[]
-      /** Further issues. */
+      /** Number of further issues. */
       readonly unlisted: number
       readonly malformedId: boolean
     }
 
-/** Most issues of a request that are listed. */
+/** Maximum number of issues that a refusal lists. */
 export const MAX_ISSUES = 100
 
 /** Validates one part of a request. Lists its first issues and counts the others. */

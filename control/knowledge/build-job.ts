@@ -19,7 +19,7 @@ import { INLINE_TOKENS } from './view.js'
 /** Attempts after faults of the service: a full disk, a database that is away, a process that was killed. */
 const ATTEMPTS = 8
 const MAX_PASSAGES = 50_000
-/** Documents of which a build says that parts cannot be read. */
+/** Maximum number of documents whose unreadable parts a build reports. */
 const MAX_WARNINGS = 20
 /** Builds at the same time in this process. The documents are read one after the other. */
 const CONCURRENCY = 2
@@ -174,7 +174,7 @@ async function passagesOfDocument(
   return { passages, warnings }
 }
 
-/** Reads a stored text. Earlier releases stored the passages alone, and did not judge whether they can be read. */
+/** Reads a stored text. Earlier releases stored the passages alone, and did not check whether they can be read. */
 function storedText(bytes: Buffer | null): (StoredText & { readonly judged: boolean }) | null {
   if (bytes === null) return null
   const stored: StoredText | readonly Passage[] = JSON.parse(bytes.toString('utf8'))

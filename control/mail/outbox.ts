@@ -12,7 +12,7 @@ export type Mail =
   /** Not sent to addresses without an account. */
   | { readonly kind: 'reset_password' }
   | { readonly kind: 'password_changed' }
-  /** `refused`: the tries of a sign-in with the right password were used up. */
+  /** `refused`: all tries to prove a second factor, at a sign-in or for a change, were wrong. */
   | {
       readonly kind: 'second_factor'
       readonly change: 'added' | 'removed' | 'reset' | 'codes_made' | 'recovery_code_used' | 'refused'

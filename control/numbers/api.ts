@@ -219,7 +219,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     releaseAt: timestampOrNull(row.releaseAt),
     releasedAt: timestampOrNull(row.releasedAt),
     status: row.status,
-    // A number that was released takes no calls, however it was set.
+    // A released number takes no calls, whatever its settings.
     inbound: row.releasedAt === null ? row.inbound : 'disabled',
     inboundReason: row.inboundReason,
     routed: row.status === 'active' && row.inbound === 'ready',

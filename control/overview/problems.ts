@@ -165,7 +165,10 @@ async function brokenEndpoints(db: Db, { organizationId }: Owner): Promise<reado
   )
 }
 
-/** Returns the endpoints that did not get events of the last week. A receiver that answers 4xx once loses the event. */
+/**
+ * Returns the endpoints that did not get events of the last week. An answer 4xx other than 408 and 429 loses an
+ * event, because it is not retried.
+ */
 async function lostEvents(db: Db, owner: Owner, now: number): Promise<readonly FoundProblem[]> {
   const endpoints = await countLost(db, owner, now - WEEK_MS, MOST)
   return endpoints.map(({ id, url, events }) =>

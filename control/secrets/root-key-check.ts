@@ -8,9 +8,9 @@ const ID = 1
 const digestOf = (key: RootKey): string => key.subkey('key-check').toString('hex')
 
 /**
- * Compares the root key with the one of the database, which the first start stores. After a rotation the new key, whose
- * earlier ones include the stored one, takes its place. Throws EngineError `config_invalid` for any other key: what it
- * encrypts and seals, the other processes of the database could not read.
+ * Compares the root key with that of the database, which the first start stores. After a rotation the new key is
+ * stored instead, if its earlier keys include the stored one. Throws EngineError `config_invalid` for any other key:
+ * other processes of the database could not read what this one encrypts and seals.
  */
 export async function checkRootKey(db: Db, rootKey: RootKey): Promise<void> {
   const own = digestOf(rootKey)

@@ -11,7 +11,7 @@ export interface SecretUser {
   readonly id: string
 }
 
-/** Users of a secret that are listed. */
+/** Maximum number of users of a secret that are listed. */
 export const MAX_LISTED_USERS = 100
 
 /** Minimum length of values whose last four characters are shown. */

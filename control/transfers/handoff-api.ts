@@ -24,7 +24,7 @@ const Handoff = z.object({
 
 /** Digits of the caller's number that the page shows. */
 const SHOWN_DIGITS = 3
-/** Loads of the page of one transfer. A page reads the whole transcript. */
+/** Maximum number of loads of the page of one transfer. Each reads the whole transcript. */
 const PAGES_PER_MINUTE = 60
 
 export const readHandoff = pageOperation({

@@ -9,11 +9,11 @@ import { refuse } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
 import type { Db } from '../db/database.js'
 
-/** Interval (ms) at which the call is read. It may be carried by another process. */
+/** Poll interval (ms). Another process may carry the call. */
 const LOOK_MS = 1_000
-/** Lines in one reading. */
+/** Maximum number of lines in one poll. */
 const BATCH = 200
-/** Streams of one transfer that are opened in a minute: 8 that reconnect every two seconds. */
+/** Maximum number of streams of one transfer that are opened in a minute: 8 that reconnect every two seconds. */
 const OPENED_PER_MINUTE = 240
 
 export const HandoffLine = z.object({
@@ -54,18 +54,18 @@ export const watchHandoff = eventStreamOperation({
   },
 })
 
-/** Streams of one transfer: a person has a few tabs and telephones. */
+/** Maximum number of open streams of one transfer: a person has a few tabs and telephones. */
 const STREAMS = 8
 const RETRY_AFTER_SECONDS = '10'
 
-/** One stream and the position of the last line that it has. */
+/** A stream and the position of its last line. */
 interface Follower {
   readonly queue: EventQueue
   after: number
 }
 
 /**
- * Opens the feed of the pages of transfers of this process. A transfer is read once for all its streams, from the
+ * Opens the feed of this process for the pages of transfers. Reads a transfer once for all its streams, from the
  * position of the one that is furthest behind.
  */
 export function openHandoffFeed({

@@ -164,7 +164,7 @@ async function callerOf(
   )
 }
 
-/** The number may be that of a stranger: live calls keep the hours of promotional calls. */
+/** Calling hours. The number may be that of a stranger, so live calls keep the hours of promotional calls. */
 const hoursOf = ({ policy }: Deps, { environment }: Owner) =>
   ({ rules: policy.rules.hours, purpose: 'promotional', environment, narrowing: null }) as const
 

@@ -35,7 +35,7 @@ export async function listDeliveries(
   return newestFirst(query.selectAll(), page, { count: { db, query: query.select('id') } })
 }
 
-/** Selects the newest deliveries of events that an endpoint did not get and gets no more by itself. */
+/** Selects failed deliveries that are the newest of their event and endpoint. They are not retried. */
 function lost(db: Db | Trx, owner: Owner, since: number) {
   return (
     db
@@ -47,14 +47,17 @@ function lost(db: Db | Trx, owner: Owner, since: number) {
           column('webhookDeliveries.environment', 'is', null),
         ]),
       )
-      // In the text, so that both databases take the partial index.
+      // The values are in the text, so that both databases use the partial index.
       .where('webhookDeliveries.status', '=', sql.lit('failed'))
       .where('webhookDeliveries.latest', '=', sql.lit(1))
       .where('webhookDeliveries.createdAt', '>=', since)
   )
 }
 
-/** Counts the events since a time (Unix ms) that the endpoints of an owner did not get, at most `most` endpoints. */
+/**
+ * Counts the events that endpoints of an owner did not get, by deliveries since a time (Unix ms). Returns at most
+ * `most` endpoints.
+ */
 export async function countLost(
   db: Db,
   owner: Owner,
@@ -71,7 +74,7 @@ export async function countLost(
     .execute()
 }
 
-/** Events that one request sends again. */
+/** Maximum number of events that one request sends again. */
 const RESEND_MOST = 500
 
 export type Resending =
@@ -79,8 +82,8 @@ export type Resending =
   | { readonly kind: 'no-endpoint' | 'disabled' }
 
 /**
- * Delivers the events since a time (Unix ms) again that an endpoint did not get, the oldest first, at most 500. A repeated request
- * sends the next ones, and none twice.
+ * Delivers lost events of an endpoint again, by deliveries since a time (Unix ms): the oldest first, at most 500. A
+ * repeated request sends the next ones, and none twice.
  */
 export async function redeliverLost(
   db: Db,

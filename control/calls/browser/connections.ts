@@ -21,8 +21,8 @@ export class BrowserConnections implements BrowserSip {
   }
 
   /**
-   * Returns a port that no other connection of the address has towards SIP. Behind reverse proxies the port is that of a
-   * proxy, and two proxies use the same one for two users of one address.
+   * Returns a port towards SIP that no other connection of the address has. Behind reverse proxies the source port is
+   * that of a proxy, and two proxies may use the same one for two users with one address.
    */
   #freePort(address: string, wanted: number): number {
     let port = wanted

@@ -39,7 +39,7 @@ export function listenRoute(deps: Deps): UpgradeRoute {
       if (closed || open.size >= MAX_SOCKETS) return refuseUpgrade(socket, 503)
       if (!sessionOrigins(deps).includes(request.headers.origin ?? '')) return refuseUpgrade(socket, 403)
       if (!offered.includes(LISTEN_PROTOCOL) || ticket === undefined) return refuseUpgrade(socket, 400)
-      // Strangers get no socket: only the service makes tickets, and one ticket opens one.
+      // Only a ticket of the service opens a socket, and each opens one.
       const grant = readTicket(deps.rootKey, ticket.slice(TICKET_PREFIX.length), deps.clock.wall())
       if (grant === null || grant.nodeId !== segment) return refuseUpgrade(socket, 403)
       if ([...open].some(({ monitorId }) => monitorId === grant.id)) return refuseUpgrade(socket, 403)

@@ -52,8 +52,8 @@ export function useSignedIn(): Pick<UseQueryResult<SignedIn | null, Error>, 'dat
 }
 
 /**
- * Tells whether the user has to add a second factor before anything else. Once it began, it lasts until `done`: the session
- * has its factor before the user has kept the recovery codes.
+ * Tells whether the user has to add a second factor before anything else. It stays true until `done`: the session has
+ * its factor before the user has saved the recovery codes.
  */
 export function useEnrolment(
   signedIn: SignedIn | null | undefined,
@@ -116,7 +116,7 @@ export function useSignOut(): () => Promise<void> {
   const client = useQueryClient()
   return async () => {
     await api.logOut()
-    // Without the query of the session itself: a removed query tells its pages nothing.
+    // Keeps the query of the session itself: pages are not told of a removed query.
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
     client.setQueryData(['session'], null)
   }

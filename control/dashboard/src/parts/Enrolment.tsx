@@ -5,7 +5,7 @@ import { useKey, useSession, useSignOut } from '../session.js'
 import { AddFactor } from './AddFactor.js'
 import { Loaded } from './Page.js'
 
-/** Stands for all pages until the user has a second factor. */
+/** Replaces all pages until the user has a second factor. */
 export function Enrolment({ done }: { readonly done: () => void }) {
   const t = useTranslations('security')
   const tHead = useTranslations('head')

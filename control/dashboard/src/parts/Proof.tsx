@@ -88,8 +88,8 @@ export function ProofForm(props: {
 }
 
 /**
- * As `useAction`, for a change that may need a proof of a second factor. `asking` is the window that asks for it, and
- * then repeats the change.
+ * As `useAction`, for a change that may need a proof of a second factor. `asking` is the window that asks for the
+ * proof and then repeats the change.
  */
 export function useProvenAction<R, V = void>(
   run: (input: V) => Promise<R>,

@@ -7,7 +7,7 @@ import { type Result, SessionApi } from '../api.js'
 import { Problem } from '../parts/Problem.js'
 import { challengeOf } from '../parts/passkey.js'
 
-/** The page does not wait for its code. */
+/** Loads while the page is shown. */
 const ProofForm = lazy(() => import('../parts/Proof.js').then((module) => ({ default: module.ProofForm })))
 
 /** Signs in with an email address and a password, and then with a second factor if the account has one. */

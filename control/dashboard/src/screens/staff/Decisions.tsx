@@ -29,7 +29,7 @@ export function Decide({ decision, close }: { readonly decision: Decision; reado
   )
 }
 
-/** Answers to what waits for a decision. */
+/** Buttons that approve or reject an entry that waits. */
 export function Answers(props: {
   readonly decisions: readonly Decision[]
   readonly choose: (decision: Decision) => void
