@@ -1,9 +1,9 @@
 import { sequenceDelta, timestampDelta } from './receive/sequence.js'
 
 /*
- * Tells the keys of a stream of telephone events apart (RFC 4733). By the rule, all packets of a key have its timestamp.
- * Some senders move it with every packet or with every end packet, and some never move it. The sequence number tells
- * which packet is newer, and a new key cannot begin before the end of the one before.
+ * Tells the keys of a stream of telephone events apart. By RFC 4733 all packets of a key have its timestamp. Some
+ * senders move the timestamp with every packet or with every end packet, and some never move it. The sequence number
+ * shows which packet is newer, and a new key cannot begin before the end of the one before.
  */
 
 /** A packet of a telephone event; one object is reused for all. */
@@ -11,25 +11,25 @@ export interface EventPacket {
   event: number
   ended: boolean
   marker: boolean
-  /** Units of the clock rate. */
+  /** Units of the clock rate, as in the packet. */
   duration: number
   timestamp: number
   sequence: number
   ssrc: number
 }
 
-/** The newest key of a stream: what its packets said last. */
+/** The newest key of a stream, as its packets described it last. */
 export interface LastKey {
-  /** None before the first packet. */
+  /** False before the first packet. */
   exists: boolean
   event: number
   ssrc: number
   /** Of the newest packet. */
   sequence: number
   timestamp: number
-  /** The longest duration that was said. */
+  /** The longest duration in its packets (units of the clock rate). */
   duration: number
-  /** By an end packet, or by silence; null while it is held. */
+  /** End of the key: an end packet, or silence. Null while the key is held. */
   endedBy: 'packet' | 'silence' | null
 }
 
@@ -45,21 +45,27 @@ export type KeyRelation =
   /** A packet that newer ones have overtaken, or a repetition. */
   | 'old'
 
-/** An event that fills the duration field continues as a new event directly behind it. */
+/** Maximum duration of an event (units of the clock rate). A longer key continues as a new event directly behind it. */
 export const MAX_DURATION = 0xffff
-/** A sequence number further back than this (packets) belongs to a sender that restarted. */
+/**
+ * Maximum step back (packets) of the sequence number of a packet that others overtook. After a larger one the sender
+ * has restarted.
+ */
 const MAX_OVERTAKEN = 500
-/** The longest distance (ms) of two packets of one key. */
+/** Maximum time (ms) between two packets of one key. */
 const PACKET_MS = 30
-/** The step (ms) of a timestamp that moves with every end packet. */
+/** Maximum step (ms) of a timestamp that moves with every end packet. */
 const MAX_STEP_MS = 20
-/** Packets of a key that may be lost in a row while its timestamp moves: three end packets and a pause are longer. */
+/**
+ * Maximum step of the sequence number within a key whose timestamp moves: two packets may be lost in a row. The step
+ * is larger when three end packets were lost.
+ */
 const MAX_MISSING = 3
-/** Repeated end packets are no later than this (ms) behind the first one. */
+/** Maximum time (ms) between two packets of a key that has ended. */
 const ECHO_MS = 500
 
 /**
- * Returns what a packet is to the newest key of its stream.
+ * Returns the relation of a packet to the newest key of its stream.
  *
  * @param gapMs time since the packet before
  * @param perMs units of the clock rate in a millisecond
@@ -71,7 +77,7 @@ export function relationOf(key: LastKey, packet: EventPacket, gapMs: number, per
   if (packet.event !== key.event) return 'next'
   const moved = timestampDelta(packet.timestamp, key.timestamp)
   if (key.endedBy === null) return relationToHeld(key, packet, ahead, moved, perMs)
-  // A key that ended in silence may have been held all the time.
+  // A key that ended by silence may have been held all the time.
   if (!packet.ended) {
     const goesOn = key.endedBy === 'silence' && !packet.marker && moved === 0
     return goesOn && packet.duration > key.duration ? 'echo' : 'next'
@@ -88,13 +94,13 @@ function relationToHeld(
   perMs: number,
 ): KeyRelation {
   if (moved === 0) {
-    // The duration begins again: the end was lost, and the sender never moves its timestamp. One that is nearly full
-    // has wrapped around.
+    // The duration begins again: the end was lost, and the sender never moves its timestamp. A duration that was more
+    // than half full has wrapped around.
     return packet.duration < key.duration && key.duration <= 0x8000 ? 'next' : 'same'
   }
   if (moved === MAX_DURATION && key.duration > 0x8000) return 'segment'
   if (moved < 0) return 'next'
   const steady = ahead > 0 && ahead <= MAX_MISSING && moved <= ahead * PACKET_MS * perMs
-  // Between two keys is a pause.
+  // There is a pause between two keys.
   return moved <= key.duration || steady ? 'same' : 'next'
 }

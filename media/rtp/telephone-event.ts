@@ -63,14 +63,14 @@ export class DtmfReceiver {
     ssrc: 0,
   }
   #perMs = 8
-  /** Units from the first to the last timestamp of a key whose timestamp moves. */
+  /** Distance of the first and last timestamp of a key (units of the clock rate). 0 unless its timestamp moves. */
   #moved = 0
   /** Duration of the earlier segments of a long event. */
   #earlierSegments = 0
   #lastMs = 0
-  /** The event goes on with one of the source before, which was reported. */
+  /** True if the key continues one of the source before, which was reported. */
   #isHandedOver = false
-  /** The sender restarted its numbers. */
+  /** True if the next packet has a new numbering. */
   #isRestarted = false
 
   constructor(onDigit: (digit: Digit, durationMs: number) => void) {
@@ -109,7 +109,7 @@ export class DtmfReceiver {
     if (this.#isHeld && nowMs - this.#lastMs >= SILENCE_MS) this.#end('silence')
   }
 
-  /** Begins another numbering of the same or another stream. */
+  /** Ends the key that is held, because the sequence numbers of the next packet begin anew. */
   restart(): void {
     if (this.#isHeld) this.#end('silence')
     this.#isRestarted = true
@@ -142,7 +142,7 @@ export class DtmfReceiver {
       key.duration = 0
     } else if (relation === 'same') this.#moved += timestampDelta(packet.timestamp, key.timestamp)
     key.sequence = packet.sequence
-    // An echo has no new place in time: the next key begins behind the key, not behind its last echo.
+    // The timestamp of an echo does not count: the next key begins behind the key, not behind its last echo.
     if (relation !== 'echo') key.timestamp = packet.timestamp
     if (packet.duration > key.duration) key.duration = packet.duration
     if (packet.ended && key.endedBy === null) this.#end('packet')

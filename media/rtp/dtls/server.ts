@@ -194,8 +194,8 @@ export class DtlsServer {
   }
 
   /**
-   * Takes an alert. One without encryption may come from a third party that forges the client's address, so that it
-   * does not end the handshake (RFC 6347 4.1.2.7); it is the reason that is told if the handshake takes too long.
+   * Takes an alert. An unencrypted one may come from a third party that forges the address of the client, so it does
+   * not end the handshake (RFC 6347 4.1.2.7). If the handshake takes too long, the error names it.
    */
   #takeAlert(content: Buffer, epoch: number): void {
     if (content.length !== 2) return

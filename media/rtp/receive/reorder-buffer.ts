@@ -1,6 +1,6 @@
 import type { RtpPacket } from '../packet.js'
 
-/** A longer payload is not held: no packet of a voice codec has one. */
+/** Maximum length of a payload that is held. No packet of a voice codec has a longer one. */
 const MAX_BYTES = 1500
 /** A stream that was out of order once may be again within 250 packets, which is 5 s. */
 const WARY_FOR = 250
@@ -44,7 +44,7 @@ export class ReorderBuffer {
     const gap = this.#next !== -1 && sequence > this.#next
     const fits = packet.payloadOffset + packet.payloadLength <= MAX_BYTES
     if (adapts && gap && !this.#isHolding && sequence <= this.#reorderedUntil && fits) {
-      // Padding may make the datagram longer than what is kept.
+      // The datagram may be longer because of its padding.
       const end = packet.payloadOffset + packet.payloadLength
       for (let at = packet.payloadOffset; at < end; at++) this.#bytes[at] = data[at] as number
       fill(this.#held, packet, sequence, now)

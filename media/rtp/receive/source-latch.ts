@@ -18,11 +18,12 @@ interface SocketAddress {
 }
 
 /**
- * Decides which source's packets belong to this leg. Parley sends to the SDP address until a valid packet of that host,
- * and then to the address of that packet (symmetric RTP, for peers behind NAT). A source elsewhere is heard at once but
- * gets nothing before it has sent several packets in sequence while the host of the SDP is silent. The host of the SDP
- * wins the stream back. A stranger cannot take over an unencrypted stream, not even a silent one: a source other than
- * the SDP address must know the SSRC of the stream or share its host, and prove itself with several packets in sequence.
+ * Decides which source belongs to this leg. Parley sends to the SDP address until a valid packet of that host
+ * arrives, and then to the source of that packet (symmetric RTP, for peers behind NAT). A source at another host is
+ * heard at once. It gets media only after it has sent several packets in sequence while the host of the SDP was
+ * silent, and the host of the SDP wins the stream back. A stranger cannot take over an unencrypted stream with a
+ * proven source, even a silent one: a new source must have the SSRC of the stream, the host of its source or the host
+ * of the SDP, and send several packets in sequence.
  */
 export class SourceLatch {
   /** The address to send to; empty before the SDP is known. */
@@ -35,12 +36,12 @@ export class SourceLatch {
   readonly #previous: SocketAddress = { address: '', port: 0 }
   #latched = false
   #latchedMs = 0
-  /** The source that is heard while none is proven; the address is empty without one. */
+  /** The source that is heard while none is proven; the address is empty when none is heard. */
   readonly #heard: SocketAddress = { address: '', port: 0 }
   #heardSequence = 0
   #heardProofs = 0
   #ssrc = 0
-  /** The stream has had telephone events only. */
+  /** True if the stream has had telephone events only. */
   #isEventsOnly = false
   #lastMs = 0
   #authenticated = false
@@ -128,7 +129,10 @@ export class SourceLatch {
     return before ? 'same' : 'new'
   }
 
-  /** Takes a packet of a source elsewhere while no source is proven. The first one is heard, until it is silent. */
+  /**
+   * Takes a packet of a source at another host than the SDP while no source is proven. The first source is heard
+   * until it is silent, or until another one has sent enough packets in sequence.
+   */
   #hear(
     address: string,
     port: number,
@@ -170,7 +174,7 @@ export class SourceLatch {
     return 'new'
   }
 
-  /** Tells whether the source of the stream sends with another SSRC, as some do for telephone events. */
+  /** Tells whether the proven source sends with another SSRC, as some do for telephone events. */
   #isBeside(address: string, port: number, ssrc: number): boolean {
     const here = this.#directed || (address === this.address && port === this.port)
     return this.#latched && here && ssrc !== this.#ssrc
