@@ -147,7 +147,7 @@ export interface ToolCall {
   readonly name: string
   /** Parsed JSON object. `{}` when the model sent nothing. */
   readonly arguments: Readonly<Record<string, unknown>>
-  /** Why the arguments cannot be read, for the model: the tool does not run. */
+  /** Reason why the arguments cannot be read, for the model. The tool does not run. */
   readonly unusable?: string
 }
 
@@ -193,7 +193,10 @@ export interface LanguageModel {
   readonly firstTokenDeadlineMs: number
   /** The operator set the deadline. Absent: it is where learning begins. */
   readonly deadlineSet?: boolean
-  /** The learnt ways in which its models mark their reasoning. Absent: they do not reason in their text. */
+  /**
+   * Forms in which its models mark their reasoning, as their answers showed. Absent: they do not reason in their
+   * text.
+   */
   readonly reasoning?: MannersOf<'implicit' | 'plain'>
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }

@@ -10,8 +10,8 @@ import { projectRoot } from '../../base/project-root.js'
 /** A list of words. Each string of the JSON array holds one or more words, separated by blanks. */
 const WORDS = 'words'
 /**
- * Regular expressions. A text matches the list when it matches any of them. They meet what callers say, so each
- * repetition has a maximum (`isBounded`).
+ * Regular expressions. A text matches the list when it matches one of them. They are applied to the words of callers,
+ * so each repetition has a maximum (`isBounded`).
  */
 const PATTERNS = 'patterns'
 /** Phrases of one or more words, one in each string of the JSON array. They are compared by words. */
@@ -218,12 +218,12 @@ function parse(value: unknown, shape: Shape, field: string): unknown {
   )
 }
 
-/** Most repetitions of a part of a pattern. */
+/** Maximum number of repetitions of a part of a pattern. */
 const MAX_REPETITIONS = 60
 
 /** Returns whether each repetition of a pattern has a maximum of at most `MAX_REPETITIONS`. */
 export function isBounded(pattern: string): boolean {
-  // Signs behind a backslash or within a class are text.
+  // A sign behind a backslash or within a class is text.
   const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]{0,500}\]/gu, 'x')
   const mosts = plain.match(/(?<=[{,])[^{},]*(?=\})/g) ?? []
   return !/[*+]/.test(plain) && mosts.every((most) => most !== '' && Number(most) <= MAX_REPETITIONS)

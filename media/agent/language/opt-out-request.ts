@@ -9,14 +9,14 @@ const REQUESTS = anyPattern(({ optOut }) => optOut.requests, 'iu')
 const NOT_NOW = anyPattern(({ optOut }) => optOut.notNow, 'iu')
 const COURTESY = new PhraseList(({ optOut }) => optOut.courtesy)
 const CLAUSES = /[,.;:!?।॥\n]/u
-/** Most clauses of a turn that are looked at, the last ones. */
+/** Maximum number of clauses of a turn that are read, from its end. */
 const MAX_CLAUSES = 500
 /** Malayalam letters that texts also write as a consonant with a virama and a joiner. */
 const CHILLU: Readonly<Record<string, string>> = { ണ: 'ൺ', ന: 'ൻ', ര: 'ർ', ല: 'ൽ', ള: 'ൾ' }
 /** Joiners and other characters without a width, which recognisers put after a virama or leave out. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu
 
-/** Returns whether a text of the caller asks for no more calls. The work grows with the length of the text only. */
+/** Returns whether a text of the caller asks for no more calls. The work is linear in the length of the text. */
 export function asksForNoCalls(text: string): boolean {
   return text
     .normalize('NFC')

@@ -4,28 +4,29 @@ import { reasoningOpener } from './reasoning-opener.js'
 import type { WrittenCall } from './written-calls.js'
 
 /**
- * How a model separates its reasoning from its words. `implicit`: the reasoning comes first without a mark at its
- * beginning, because the template of the model contains that mark. `guessed`: the name of the model says so.
+ * Form in which a model separates its reasoning from its words. `unknown`: no answer has shown it yet. `plain`: with
+ * marks, or not at all. `implicit`: the reasoning comes first, without a mark at its beginning, because the template
+ * of the model contains that mark. `guessed`: the name of the model suggests `implicit`.
  */
 export type ReasoningForm = 'unknown' | 'guessed' | 'implicit' | 'plain'
 
-/** The part that a piece of a model's text adds to its answer. */
+/** The words that a piece of streamed text adds to the answer. */
 export interface ProsePiece {
   /** Words for the caller. */
   readonly text: string
-  /** All words before this piece were reasoning. */
+  /** True if all words before this piece were reasoning. */
   readonly withdrawn: boolean
-  /** The piece holds reasoning, a call or words that wait. */
+  /** True if the piece holds reasoning, a call or words that wait. */
   readonly worked: boolean
 }
 
-/** Text (UTF-16 units) that waits at most, and the text of one call. */
+/** Maximum length (UTF-16 units) of text that waits, and of the text of one call. */
 const MAX_WAITING = 65_536
-/** Length of a role or channel. */
+/** Maximum length (UTF-16 units) of a role or channel. */
 const MAX_HEADER = 64
-/** Marks of reasoning whose end alone says that all before it was reasoning. */
+/** Marks of reasoning whose end alone shows that all text before it was reasoning. */
 const LONE = /think|thought|reasoning/
-/** The channels of OpenAI's open models, when a server removes the marks but not the names. */
+/** Names of channels of OpenAI's open models, for servers that remove the marks and leave the names. */
 const BARE_CHANNEL = 'analysis'
 const BARE_FINAL = 'assistantfinal'
 const RECIPIENT = /\bto=([\w.-]+)/
@@ -36,8 +37,8 @@ const ROLE = /^\s{0,40}(?:assistant|model|ai|user|human|system|tool|ipython|deve
 type Mode = 'prose' | 'thought' | 'call' | 'role' | 'channel' | 'over'
 
 /**
- * Passes on the words of a streamed answer and keeps its reasoning, its calls of tools and the marks of its template
- * back. A pure machine: the pieces may be cut anywhere. Throws EngineError `vendor_failed` for reasoning without end.
+ * Passes on the words of a streamed answer. Holds back its reasoning, its tool calls and the marks of its template. A
+ * pure machine: the pieces may be cut anywhere. Throws EngineError `vendor_failed` for reasoning without end.
  */
 export class ProseFilter {
   readonly #form: ReasoningForm
@@ -46,16 +47,16 @@ export class ProseFilter {
   #mode: Mode = 'prose'
   /** Text that may be the beginning of a mark. */
   #pending = ''
-  /** Words that wait until it is known what they are. Null when words pass. */
+  /** Words that wait until it is known whether they are reasoning. Null when words pass. */
   #held: string | null = ''
   #holds: 'start' | 'opener' | 'reasoning' | 'implicit' | 'json' | 'bareChannel' = 'start'
-  /** Words were passed on. */
+  /** True if words were passed on. */
   #said = false
-  /** Reasoning has ended with its mark, alone or in a pair. */
+  /** True if a mark has ended reasoning, alone or in a pair. */
   #ended = false
   #lone = false
   #depth = 0
-  /** Text behind an inner end of nested reasoning. */
+  /** Text behind the end of nested reasoning. */
   #after: string | null = null
   #header = ''
   #call: { name: string | null; mark: string; text: string; depth: number } | null = null
@@ -74,7 +75,7 @@ export class ProseFilter {
     return this.#written
   }
 
-  /** The form that the answer taught, after its end. Null: nothing new. */
+  /** The form that the answer has shown, after its end. Null without news. */
   get learnt(): 'implicit' | 'plain' | null {
     if (this.#lone) return this.#form === 'implicit' ? null : 'implicit'
     return this.#form === 'unknown' || this.#form === 'guessed' ? 'plain' : null
@@ -102,9 +103,9 @@ export class ProseFilter {
     return this.#piece()
   }
 
-  /** Ends the text. What waits and is no reasoning was words. */
+  /** Ends the text. Words that wait and are no reasoning are passed on. */
   end(): ProsePiece {
-    // The beginning of a mark that was cut off is no text; a lone bracket is.
+    // A mark that was cut off is dropped; a lone bracket is text.
     if (this.#pending.length <= 2) this.#flow(this.#pending)
     this.#pending = ''
     if (this.#mode === 'call') this.#endCall()
@@ -187,7 +188,7 @@ export class ProseFilter {
     if (this.#held !== null && this.#held.trim() !== '') this.#worked = true
   }
 
-  /** Decides from the first words whether the answer waits. */
+  /** Decides from the first words whether the answer has to wait. */
   #judge(held: string): void {
     const start = held.trimStart()
     if (start === '') return
@@ -256,7 +257,7 @@ export class ProseFilter {
         return
       }
       case 'turnEnd':
-        // Text behind the turn of the model is not the model's to write.
+        // The model must not write text behind its own turn.
         if (this.#said || (this.#held ?? '').trim() !== '') this.#mode = 'over'
         return
       case 'callClose':
@@ -271,7 +272,7 @@ export class ProseFilter {
     this.#worked = true
   }
 
-  /** All words so far were reasoning whose first mark is part of the template. */
+  /** Withdraws all words so far: they were reasoning whose first mark is part of the template. */
   #thoughtWasWords(): void {
     this.#lone = true
     this.#ended = true
@@ -336,13 +337,13 @@ export class ProseFilter {
   #readHeader(text: string): void {
     const all = (this.#header + text).replace(/^\s+/, '')
     const line = all.slice(0, MAX_HEADER).indexOf('\n')
-    // The end does not depend on how the text was cut.
+    // The length is counted in the whole header, so that the end does not depend on the pieces.
     const end = line >= 0 ? line : all.length > MAX_HEADER ? MAX_HEADER : null
     this.#header = end === null ? all : all.slice(0, end)
     if (end === null) return
     const rest = all.slice(end)
     if (this.#mode === 'channel') {
-      // A channel without its text mark: only the words for the caller are sure.
+      // Without the mark of its text only the channel `final` is known to hold words for the caller.
       const [, words] = /^final\b([\s\S]*)$/.exec(this.#header) ?? []
       this.#openChannel()
       this.#flow((words ?? '') + rest)
@@ -353,7 +354,7 @@ export class ProseFilter {
     this.#openRole(words + rest)
   }
 
-  /** A turn of anybody else is not the model's to write. */
+  /** Begins a turn. The model must not write those of other roles. */
   #openRole(rest: string): void {
     const role = this.#header.trim().toLowerCase()
     this.#mode = role === '' || role === 'assistant' || role === 'model' || role === 'ai' ? 'prose' : 'over'

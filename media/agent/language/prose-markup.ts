@@ -1,6 +1,6 @@
 /*
- * Marks with which models set their reasoning and their calls of tools apart in the text. Each family of models has
- * its own; the chat templates of the models define them.
+ * Marks that separate the reasoning and the tool calls of a model from its words. Each family of models has its own;
+ * their chat templates define them.
  */
 
 /**
@@ -108,10 +108,10 @@ const TAG = /^<(\/?)([a-z][\w:-]*)((?:[\s=][^<>]*)?)>/i
 const TAG_PART = /^<\/?([a-z][\w:-]*)?(?:([\s=])[^<>]*)?$/i
 const BARRED = /^<[|｜]([^<>|｜]+)[|｜]>/
 const BARRED_PART = /^<[|｜](?:[^<>|｜]+[|｜]?)?$/
-/** An element of a page (`<details type="reasoning">`) is a thought only if it says so. */
+/** An element of HTML (`<details type="reasoning">`) is reasoning only if it says so. */
 const REASONING = /reasoning/i
 
-/** Returns the mark at the start of the text, `part` if more text may make it one, or null. */
+/** Returns the mark at the start of the text, `part` if more text may complete one, or null. */
 export function markAt(text: string): Mark | 'part' | null {
   const head = text.slice(0, MAX_MARK)
   if (!head.startsWith('<')) return bracketAt(head)

@@ -1,6 +1,6 @@
 /*
- * How a model begins that writes its reasoning as plain text: it speaks about the caller, or to itself. English, because
- * models reason in it whatever the caller speaks.
+ * Beginnings of reasoning that a model writes as plain text: it speaks about the caller, or to itself. They are
+ * English, because models reason in English whatever the caller speaks.
  */
 
 const BEFORE = 'okay ok alright all-right hmm hm so well right now wait first'.split(' ')
@@ -31,10 +31,10 @@ const STEMS: readonly string[] = [
   ),
 ]
 
-/** Interjections before a stem. */
+/** Maximum number of interjections before a stem. */
 const MAX_BEFORE = 3
 
-/** Tells whether a text begins as reasoning does: `part` if more of it decides. */
+/** Tells whether a text begins like reasoning. Returns `part` if more text decides. */
 export function reasoningOpener(text: string): boolean | 'part' {
   let rest = text
     .slice(0, 200)

@@ -46,7 +46,7 @@ export function anyPattern(list: (data: LanguageData) => readonly string[], flag
   return patterns.length === 0 ? /(?!)/ : new RegExp(patterns.map((one) => `(?:${one})`).join('|'), flags)
 }
 
-/** Tells by which of some phrases, of one or more words, a row of words ends. */
+/** Finds phrases of one or more words at the end of a row of words. */
 export class PhraseList {
   readonly #phrases: ReadonlySet<string>
   readonly #longest: number
@@ -57,7 +57,7 @@ export class PhraseList {
     this.#longest = Math.max(0, ...phrases.map((words) => words.length))
   }
 
-  /** Returns how many of the first `length` words, in lower case, stand before phrases at their end. */
+  /** Returns how many of the first `length` words, in lower case, are left without the phrases at their end. */
   lengthWithout(words: readonly string[], length: number): number {
     let rest = length
     for (let size = 1; size <= this.#longest && size < rest; size++) {

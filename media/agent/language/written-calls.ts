@@ -3,7 +3,7 @@ import type { ToolCall } from '../vendor-ports.js'
 
 /** A call of a tool as the model wrote it in its text. */
 export interface WrittenCall {
-  /** Name that its mark holds. Null if the text names the tool. */
+  /** Name in its mark. Null if the text contains the name. */
   readonly name: string | null
   readonly text: string
 }
@@ -15,8 +15,8 @@ const FENCE = /^```\w*\n?|\n?```$/g
 
 /**
  * Reads the calls that a model wrote into its text because its server does not read them: a JSON object with the name
- * and the arguments, several of them, or elements with parameters. Only declared tools are called. Throws EngineError
- * `vendor_failed` when the calls exceed a bound.
+ * and the arguments, several objects, or elements with parameters. Leaves out tools that are not declared. Throws
+ * EngineError `vendor_failed` when the calls exceed a bound.
  */
 export function writtenCalls(written: readonly WrittenCall[], tools: readonly string[]): readonly ToolCall[] {
   const found = written.flatMap(({ name, text }) => (name === null ? named(text) : [given(name, text)]))
@@ -31,7 +31,7 @@ interface Found {
   readonly args: unknown
 }
 
-/** Reads a text that names its tool. */
+/** Reads a text that contains the name of its tool. */
 function named(text: string): readonly Found[] {
   const body = text.trim().replace(FENCE, '').trim()
   const element = FUNCTION.exec(body)
@@ -44,7 +44,7 @@ function named(text: string): readonly Found[] {
   })
 }
 
-/** Reads the arguments of a named tool: JSON, or elements of which each holds a value. */
+/** Reads the arguments of a named tool: JSON, or elements that each hold a value. */
 function given(name: string, text: string): Found {
   const body = text.replace(/<\/function>\s*$/, '').trim()
   const tool = name.replace(/^functions?\./, '')

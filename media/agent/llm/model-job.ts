@@ -12,7 +12,7 @@ export interface ModelJobEvents {
   progress(): void
   /** A sentence is ready to be spoken. */
   sentence(text: string): void
-  /** All sentences so far were reasoning. What was not spoken yet must not be. */
+  /** Withdraws all sentences so far, because they were reasoning. Those that were not spoken yet must not be spoken. */
   withdrawn(): void
   /** The answer is complete: its full text, its tool calls, and its token usage if the vendor reports it. */
   done(text: string, calls: readonly ToolCall[], usage: TokenCount | null): void

@@ -10,16 +10,16 @@ import type {
 } from '../vendor-ports.js'
 
 export interface ProseEvents extends GenerateEvents {
-  /** All text so far was reasoning. */
+  /** Withdraws all text so far, because it was reasoning. */
   withdrawn(): void
 }
 
-/** Names of models whose template begins their reasoning for them. */
+/** Names of models whose template contains the first mark of their reasoning. */
 const REASONS_FIRST = /(?:^|[^a-z])(?:r1|qwq|qvq)(?:[^a-z]|$)|thinking|reason|magistral/i
 
 /**
- * Asks a model and delivers words for people alone: no reasoning, no marks of a template, and calls of tools that the
- * model wrote into its text as calls. How a model separates its reasoning is learnt with its first answers.
+ * Asks a model and delivers the words for people alone, without reasoning and marks of templates. Delivers tool calls
+ * that the model wrote into its text as calls. The first answers of a model show how it separates its reasoning.
  */
 export function generateProse(
   model: LanguageModel,
@@ -71,7 +71,7 @@ export function generateProse(
       }
     },
     progress: () => {
-      // The server separates the reasoning itself, so that the text needs not wait.
+      // The server separates the reasoning itself, so that the text need not wait.
       if (!began && known === undefined) filter = new ProseFilter('plain', tools.length > 0)
       if (!closed) events.progress?.()
     },
@@ -99,7 +99,10 @@ export function generateProse(
   return { cancel }
 }
 
-/** Returns what the name of a model says. A model without a memory of its answers is not made to wait. */
+/**
+ * Returns the form that the name of a model suggests. The text of a model without a memory of its answers does not
+ * wait.
+ */
 function formOf(model: LanguageModel, name: string): ReasoningForm {
   if (REASONS_FIRST.test(name)) return 'guessed'
   return model.reasoning === undefined ? 'plain' : 'unknown'

@@ -11,8 +11,9 @@ export interface WholeAnswer {
 }
 
 /**
- * Asks a model outside of a conversation and resolves with its complete answer, without its reasoning. Rejects with EngineError on failure, after
- * `timeoutMs`, when the answer is longer than `maxLength` (UTF-16 units), and with `closed` after a cancellation.
+ * Asks a model outside of a conversation and resolves with its complete answer, without its reasoning. Rejects with
+ * EngineError on failure, after `timeoutMs`, when the answer is longer than `maxLength` (UTF-16 units), and with
+ * `closed` after a cancellation.
  */
 export function wholeAnswer(
   model: LanguageModel,

@@ -2,9 +2,9 @@ import { EngineError } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
 import type { ToolCall } from '../vendor-ports.js'
 
-/** Calls in one answer. */
+/** Maximum number of calls in one answer. */
 export const MAX_CALLS = 32
-/** Length (UTF-16 units) of the arguments of one call. */
+/** Maximum length (UTF-16 units) of the arguments of one call. */
 export const MAX_ARGUMENTS = 65_536
 
 const NOT_JSON = 'the arguments are not valid JSON'
@@ -12,8 +12,8 @@ const NO_OBJECT = 'the arguments are not a JSON object'
 
 /**
  * Returns a call with the arguments that a model gave: an object, JSON of one, or JSON within a JSON string. Nothing,
- * `null` and an empty list are no arguments. Anything else makes the call `unusable`, which the model learns. Throws
- * EngineError `vendor_failed` when the arguments are longer than 65,536 characters.
+ * `null` and an empty list count as an empty object. Any other value makes the call `unusable`, with the reason for
+ * the model. Throws EngineError `vendor_failed` when the arguments are longer than 65,536 UTF-16 units.
  */
 export function toolCall(id: string, name: string, given: unknown): ToolCall {
   const text = typeof given === 'string' ? given : null

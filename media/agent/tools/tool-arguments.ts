@@ -3,13 +3,13 @@ import type { ToolSpec } from '../agent-spec.js'
 type Parameter = ToolSpec['parameters'][number]
 type Value = string | number | boolean
 
-/** Length (UTF-16 units) of what the model learns about a wrong argument. */
+/** Maximum length (UTF-16 units) of the reason that the model gets. */
 const MAX_HINT = 400
 
 /**
- * Returns the declared arguments of a tool in their declared types, or a message for the model: a tool never runs with
- * arguments that do not satisfy its declaration. Arguments that the tool does not declare are left out: a caller may
- * persuade the model to add some.
+ * Returns the declared arguments of a tool in their declared types, or a message for the model when they do not
+ * satisfy the declaration: the tool then does not run. Leaves out arguments that are not declared, because a caller
+ * may persuade the model to add some.
  */
 export function declaredArguments(
   parameters: readonly Parameter[],
@@ -31,13 +31,13 @@ export function declaredArguments(
   return Object.fromEntries(entries)
 }
 
-/** Tells the model that a tool did not run. */
+/** Returns the message for the model that a tool did not run. */
 export function failure(reason: string): string {
   const short = reason.length > MAX_HINT ? `${reason.slice(0, MAX_HINT)} ...` : reason
   return `Failed: ${short}. Nothing was sent.`
 }
 
-/** Returns the declared value that is meant. Models change the case of names. */
+/** Returns the declared value that the model means: it may have changed the case. */
 function oneOf(values: readonly string[], given: Value): string | undefined {
   const text = String(given).trim()
   return (

@@ -40,7 +40,7 @@ export interface ToolRound {
 /** Limit of one result (UTF-16 units). Every turn of the call would send a longer one again. */
 const MAX_RESULT = 8000
 
-/** Characters of a name in a message. */
+/** Maximum length (UTF-16 units) of a name in a message. */
 const MAX_NAME = 64
 
 /** Timeout of a preset, which usually needs only a database. */

@@ -118,7 +118,7 @@ class MessageReader implements ReplyReader {
 
   take(message: ReplyMessage | null): void {
     if (message === null) {
-      // The vendor has no such mark, compatible servers do.
+      // The vendor does not send this mark, but compatible servers do.
       this.complete = true
       return
     }

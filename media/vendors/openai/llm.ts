@@ -105,7 +105,7 @@ class ChatReader implements ReplyReader {
   readonly #events: GenerateEvents
   readonly #signal: AbortSignal
   readonly #tools: ToolCallAssembly
-  /** A part of the answer was received. */
+  /** True if a part of the answer was received. */
   #began = false
   #finished = false
   #usage: { promptTokens: number; completionTokens: number } | null = null
@@ -114,7 +114,10 @@ class ChatReader implements ReplyReader {
 
   readonly #counted: (promptTokens: number) => void
 
-  /** `tools` are the names of the declared tools. `counted` gets the tokens of the prompt as the server counted them. */
+  /**
+   * `tools` are the names of the declared tools. `counted` gets the number of prompt tokens by the count of the
+   * server.
+   */
   constructor(
     tools: readonly string[],
     events: GenerateEvents,
@@ -138,7 +141,7 @@ class ChatReader implements ReplyReader {
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
     if (!isRecord(choice)) return
     if (choice.finish_reason === 'error') throw streamedError(chunk)
-    // A body that is no stream is complete by itself.
+    // A body without a stream is complete by itself.
     if (typeof choice.finish_reason === 'string' || whole) this.#finished = true
     if (isRecord(choice.delta)) this.#readDelta(choice.delta)
     // Some servers repeat the whole message at the end of a stream.
@@ -201,7 +204,7 @@ function isWork({
   return reasons || parts || (Array.isArray(calls) && calls.length > 0)
 }
 
-/** Returns the texts of a content: one text, or parts of which some are thoughts (Mistral's Magistral). */
+/** Returns the texts of a content: one text, or parts. Some parts may be thoughts (Mistral's Magistral). */
 function textsOf(content: unknown): readonly string[] {
   if (typeof content === 'string') return [content]
   if (!Array.isArray(content)) return []
@@ -211,7 +214,7 @@ function textsOf(content: unknown): readonly string[] {
   })
 }
 
-/** Tells whether a message reports an error: in an event of that name, a field `error`, or as an object of vLLM. */
+/** Tells whether a message reports an error: by an event of that name, by a field `error`, or as an object of vLLM. */
 function isError(event: string, { error, object, type }: Readonly<Record<string, unknown>>): boolean {
   return (
     event === 'error' || (error !== undefined && error !== null) || object === 'error' || type === 'error'

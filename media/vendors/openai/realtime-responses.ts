@@ -22,7 +22,7 @@ interface Job {
   readonly body: RealtimeMessage
   readonly events: SpokenReplyEvents
   readonly decoders: Map<string, (bytes: Uint8Array) => Int16Array>
-  /** Finished items that call a tool. Some compatible servers leave them out of the end. */
+  /** Finished items that call a tool. Some compatible servers leave them out of the final event. */
   readonly toolItems: unknown[]
   state: 'queued' | 'sent' | 'over'
   id: string | null

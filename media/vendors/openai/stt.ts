@@ -222,7 +222,7 @@ async function recognised(
 
 const EVENTS = /^(?:data|event|id|retry)?:/
 
-/** Reads a transcript by what the body holds, because servers label it wrongly: events, JSON or the plain text. */
+/** Reads a transcript by the content of the body, because servers label it wrongly: events, JSON or plain text. */
 async function readBody(response: VendorResponse): Promise<Recognition> {
   const decoder = new TextDecoder()
   const parser = new SseParser()
@@ -240,7 +240,7 @@ async function readBody(response: VendorResponse): Promise<Recognition> {
   let fed = 0
   await response.read((bytes) => {
     body += decoder.decode(bytes, { stream: true })
-    // The kind of the body is known with its first line.
+    // The first line shows the kind of the body.
     if (body.includes('\n') && events()) {
       parser.pushText(body.slice(fed), take)
       fed = body.length

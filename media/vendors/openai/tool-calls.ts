@@ -7,7 +7,7 @@ interface Slot {
   id: string
   name: string
   text: string
-  /** Arguments that were sent as an object. */
+  /** Arguments that the server sent as an object. */
   whole: Readonly<Record<string, unknown>> | null
   readonly end: ObjectEnd
 }
@@ -22,17 +22,17 @@ interface Fragment {
 }
 
 /**
- * Assembles tool calls from streamed fragments. Fragments of one index belong together, also when each has an id of
- * its own; without an index the id decides, else the position. Servers that send every call under index 0 are told
- * from those by the arguments: a call is over when its object is closed, and another object or name begins the next.
- * Throws EngineError `vendor_failed` when a bound is exceeded. Arguments that cannot be read make a call `unusable`.
+ * Assembles tool calls from streamed fragments. Fragments of one index belong together, even if each has an id of its
+ * own. Without an index the id decides, else the position. A server may send every call under index 0: a call is then
+ * over when its object is closed, and the next object or name begins another call. Throws EngineError `vendor_failed`
+ * when a bound is exceeded. Arguments that cannot be read make a call `unusable`.
  */
 export class ToolCallAssembly {
   readonly #slots: Slot[] = []
   readonly #byIndex = new Map<number, Slot>()
   readonly #names: readonly string[]
 
-  /** `names` are those of the declared tools, which may arrive in pieces. */
+  /** `names` are those of the declared tools. A name may arrive in pieces. */
   constructor(names: readonly string[] = []) {
     this.#names = names
   }
@@ -69,13 +69,13 @@ export class ToolCallAssembly {
       })
   }
 
-  /** Returns the call that a fragment continues if it begins no other one. */
+  /** Returns the call that a fragment continues, unless it begins another one. */
   #known({ index, id, name }: Fragment, position: number): Slot | null {
     const byIndex = index === null ? undefined : this.#byIndex.get(index)
     if (byIndex !== undefined) return byIndex
     const byId = id === '' ? undefined : this.#slots.find((slot) => slot.id === id)
     if (byId !== undefined) return byId
-    // No call begins without a name.
+    // A call begins with a name.
     if (name === '') return (id === '' && index === null ? this.#slots[position] : this.#slots.at(-1)) ?? null
     return index === null ? (this.#slots[position] ?? null) : null
   }
@@ -99,7 +99,7 @@ export class ToolCallAssembly {
     if (slot.name === '') slot.name = name
     else if (name !== slot.name) slot.name += name
     slot.whole = whole ?? slot.whole
-    // An empty object stands before the arguments, or the whole call is sent again.
+    // Some servers send an empty object before the arguments, or the whole call again.
     const said = slot.text.trim()
     if (slot.end.reached && begin(text) && (said === '{}' || said === text.trim())) {
       slot.text = ''
@@ -123,7 +123,7 @@ class ObjectEnd {
   #depth = 0
   #inString = false
   #escaped = false
-  /** The outermost brace is closed. */
+  /** True if the outermost brace is closed. */
   reached = false
 
   add(text: string): void {
@@ -158,12 +158,12 @@ function fragmentOf(given: Readonly<Record<string, unknown>>): Fragment {
     id: typeof given.id === 'string' ? given.id : '',
     name: typeof call.name === 'string' ? call.name : '',
     text: typeof args === 'string' ? args : isRecord(args) || args == null ? '' : JSON.stringify(args),
-    // An empty object stands before the pieces of the real one.
+    // Some servers send an empty object before the pieces of the real one.
     whole: isRecord(args) && Object.keys(args).length > 0 ? args : null,
   }
 }
 
-/** Returns null without an index. Some servers write it as text. */
+/** Returns the index, or null without one. Some servers write it as text. */
 function indexOf(given: unknown): number | null {
   const index = typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) : given
   return typeof index === 'number' && Number.isFinite(index) ? index : null

@@ -8,7 +8,7 @@ export interface ReplyMessage {
   /** The `event` field of the server-sent event, empty without one. */
   readonly event: string
   readonly value: Readonly<Record<string, unknown>>
-  /** The whole body: the server did not stream. */
+  /** True if the message is the whole body, because the server did not stream. */
   readonly whole: boolean
 }
 
@@ -16,16 +16,16 @@ export interface ReplyMessage {
 export type ReplySink = (message: ReplyMessage | null) => void
 
 const DONE = '[DONE]'
-/** Events of proxies that keep a connection open. */
+/** Events that proxies send to keep a connection open. */
 const KEEP_ALIVE = /^(?:ping|heartbeat|keep-?alive)$/i
 const BRACES = new Set(['{', '['].map((brace) => brace.charCodeAt(0)))
 /** Blanks and the bytes of a byte order mark. */
 const BEFORE = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
 /**
- * Decodes the body of a reply by what it holds, because servers and proxies label it wrongly: server-sent events with
- * JSON in them, JSON objects one per line, or one JSON value. Throws EngineError `vendor_failed` for anything that is
- * no JSON, and RangeError for an event over 1 MiB.
+ * Decodes the body of a reply by its content, because servers and proxies label it wrongly: server-sent events with
+ * JSON, JSON objects one per line, or one JSON value. Throws EngineError `vendor_failed` for data that is not JSON,
+ * and RangeError for an event over 1 MiB.
  */
 export class ReplyDecoder {
   readonly #sink: ReplySink
@@ -89,7 +89,7 @@ class JsonBody {
       const end = this.#text.indexOf('\n')
       if (end < 0) return
       const line = this.#text.slice(0, end)
-      // One value may end with its line.
+      // A single value may end with a line end.
       if (this.#kind === 'unknown' && this.#text.slice(end).trim() === '') return
       if (this.#kind === 'unknown') this.#kind = isRecord(parsed(line)) ? 'lines' : 'whole'
       if (this.#kind === 'whole') return
@@ -126,7 +126,7 @@ function messagesOf(event: string, data: string): readonly (ReplyMessage | null)
   })
 }
 
-/** Returns undefined for what is no JSON. */
+/** Returns the value of a JSON text, or undefined for any other text. */
 function parsed(text: string): unknown {
   try {
     return parseForeignJson(text)
