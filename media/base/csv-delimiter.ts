@@ -1,13 +1,13 @@
 /** Delimiters of the programs that write tables. */
 const DELIMITERS = [',', ';', '\t', '|'] as const
-/** Lines that are looked at. */
+/** Number of lines that are read to find the delimiter. */
 const LINES = 20
-/** Characters that are looked at. */
+/** Maximum number of characters (UTF-16 units) that are read to find it. */
 const MAX_LOOK = 64 * 1024
 
 /**
- * Returns the one delimiter of a table, or null for a table of one column. It is the one that most lines have as often
- * as the first line does; delimiters in quotes count for nothing. A first line `sep=;`, as Excel writes it, decides.
+ * Returns the one delimiter of a table, or null for a table of one column. It is the one whose count in the first
+ * line occurs in most lines. Delimiters in quotes do not count. A first line `sep=;`, as Excel writes it, decides.
  */
 export function csvDelimiter(text: string): string | null {
   const stated = statedDelimiter(text)
@@ -26,7 +26,7 @@ export function csvDelimiter(text: string): string | null {
   return best
 }
 
-/** Returns the text behind a line `sep=;`, which is no row. */
+/** Returns the text without a first line `sep=;`, which is no row. */
 export function withoutDelimiterLine(text: string): string {
   return statedDelimiter(text) === null ? text : text.slice(text.indexOf('\n') + 1)
 }

@@ -1,10 +1,10 @@
-/** Bytes that are looked at for UTF-16 without a byte order mark. */
+/** Number of bytes in which UTF-16 without a byte order mark is recognised. */
 const LOOK = 4096
 
 /**
- * Decodes a text file: by its byte order mark, or by the zero bytes of UTF-16, else as UTF-8. Bytes that are not UTF-8 are read
- * as windows-1252, one by one if most of the text is UTF-8 (a list that two programs wrote), else all of them (WHATWG
- * Encoding Standard).
+ * Decodes a text file: by its byte order mark, or by the zero bytes of UTF-16, else as UTF-8. Bytes that are not
+ * UTF-8 are read as windows-1252 (WHATWG Encoding Standard). Only these are, if most of the text is UTF-8 (a list
+ * that two programs wrote), else all bytes.
  */
 export function decodeText(bytes: Uint8Array): string {
   const [first, second] = bytes
@@ -19,7 +19,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Finds UTF-16 of a script with many characters below U+0100. */
+/** Recognises UTF-16 of a script with many characters below U+0100. Returns null for any other text. */
 function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const look = Math.min(bytes.length, LOOK) & ~1
   if (look < 4 || bytes.length % 2 !== 0) return null
@@ -30,7 +30,10 @@ function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   return even > look / 8 && odd === 0 ? 'utf-16be' : null
 }
 
-/** Characters of the bytes 0x80 to 0x9f in windows-1252, of which Node reads the byte itself (nodejs/node 56542). */
+/**
+ * Characters of the bytes 0x80 to 0x9f in windows-1252. Node returns the value of the byte instead (nodejs/node
+ * 56542).
+ */
 const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
 
 function westernText(bytes: Uint8Array): string {
