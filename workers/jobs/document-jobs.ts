@@ -7,7 +7,7 @@ import type { IndexedDocument, PassageExtras } from '../../media/knowledge/passa
 import type { Passage } from '../../media/knowledge/passages.js'
 import type { DocumentReply, DocumentTask } from './document-process.js'
 
-/** Tasks that wait or run: of all, and of one owner. */
+/** Maximum number of tasks that wait or run: of all owners, and of one. */
 const MAX_WAITING = 32
 const MAX_OF_OWNER = 4
 /** Time limit of a task (ms), without its wait. */
@@ -22,8 +22,8 @@ const IDLE_MS = 30_000
 const PAGE_BYTES = 4096
 
 /**
- * Result of reading a document: its passages with warnings about its other parts, or the reason of a refusal, as sentences
- * for its owner.
+ * Result of reading a document: its passages, with warnings about parts that are left out, or the reason of a
+ * refusal. Warnings and reasons are sentences for the owner.
  */
 export type ReadDocument =
   | {
@@ -65,14 +65,14 @@ export interface DocumentJobsOptions {
   readonly heapMib?: number
 }
 
-/** A task that waits for its turn. `begin` runs it or rejects its promise, and resolves when it has ended. */
+/** A task that waits for its turn. `begin` runs it, settles its promise, and resolves when it has ended. */
 interface WaitingTask {
   begin(): Promise<void>
 }
 
 /**
- * Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. The owners of
- * documents take turns: however long the documents of one owner take, another one waits for one task of each at most.
+ * Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. The owners
+ * of documents take turns: an owner waits for at most one task of each other owner.
  */
 export class DocumentJobs {
   readonly #clock: Clock
@@ -82,7 +82,7 @@ export class DocumentJobs {
   readonly #turns = new Map<string, WaitingTask[]>()
   /** Tasks that wait or run, by owner. */
   readonly #tasks = new Map<string, number>()
-  /** The work through all turns. Null when no task waits or runs. */
+  /** The loop that runs the tasks. Null when no task waits or runs. */
   #working: Promise<void> | null = null
   #closed = false
   #idle: Timer | null = null
@@ -92,7 +92,10 @@ export class DocumentJobs {
     this.#options = options
   }
 
-  /** Reads a document of an owner, an organization. Rejects with EngineError `overloaded`, `closed`, or `internal` for a fault of the reader. */
+  /**
+   * Reads a document of an owner (an organization). Rejects with EngineError `overloaded`, `closed`, or `internal`
+   * for a fault of the reader.
+   */
   async read(owner: string, contentType: string, bytes: Uint8Array): Promise<ReadDocument> {
     const reply = await this.#queued(owner, { kind: 'read', contentType, bytes })
     if (reply.kind === 'passages' || reply.kind === 'refused') return reply
@@ -156,7 +159,7 @@ export class DocumentJobs {
     })
   }
 
-  /** Runs waiting tasks until there are none. An owner with more tasks goes to the end of the line after each. */
+  /** Runs waiting tasks until there are none. After each task its owner goes to the end of the line. */
   async #work(): Promise<void> {
     for (let next = this.#nextTask(); next !== undefined; next = this.#nextTask()) await next.begin()
     this.#working = null

@@ -74,10 +74,13 @@ const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, legs: [], record
 interface Entry {
   readonly slot: WorkerSlot
   readonly events: (event: SessionEvent) => void
-  /** The recordings that it was told to make, in order; the first one is that of the call. Null is none. */
+  /**
+   * The recordings that the session was told to make, in order. The first one is that of the call. Null stands for
+   * none.
+   */
   readonly recordings: (string | null)[]
   closing: Promise<ClosedSession> | null
-  /** It was reported as lost; its worker lives. */
+  /** True if the session was reported as lost although its worker lives. */
   isLost: boolean
 }
 
@@ -302,7 +305,7 @@ class ThreadPool implements RunningMediaPool {
     try {
       return await entry.slot.request({ type: 'close', session, why }, CLOSE_MS)
     } catch (error) {
-      // The slot ends a worker that hangs.
+      // The slot ends a worker that does not answer.
       this.#log.warn({ session, error: errorText(error) }, 'session.stats_lost')
       const isDead = error instanceof EngineError && error.code === 'worker_lost'
       return isDead ? await this.#recovered(session, entry.recordings) : EMPTY
@@ -311,7 +314,7 @@ class ThreadPool implements RunningMediaPool {
     }
   }
 
-  /** Repairs and finishes what a dead worker has recorded, as after the death of the process. Never rejects. */
+  /** Repairs and finishes the recordings of a dead worker, as after the death of the process. Never rejects. */
   async #recovered(session: SessionId, recordings: readonly (string | null)[]): Promise<ClosedSession> {
     let recording: RecordingFile | null = null
     const parts: RecordingFile[] = []
@@ -330,7 +333,7 @@ class ThreadPool implements RunningMediaPool {
     return { ...EMPTY, recording, parts }
   }
 
-  /** The worker died, and all of its sessions with it. */
+  /** Drops all sessions of a worker that died. */
   #dropAll(slot: WorkerSlot): void {
     for (const [session, entry] of [...this.#entries]) {
       if (entry.slot !== slot) continue
@@ -342,7 +345,10 @@ class ThreadPool implements RunningMediaPool {
     }
   }
 
-  /** A session failed in a worker that lives. The worker finishes its recordings, which `closeSession` asks for. */
+  /**
+   * Reports a session that failed while its worker lives. The worker finishes its recordings, and `closeSession`
+   * returns them.
+   */
   #lose(session: SessionId): void {
     const entry = this.#entries.get(session)
     if (entry === undefined || entry.isLost) return

@@ -46,7 +46,7 @@ export async function serveRecogniser(
   server.requestTimeout = BODY_MS
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = pathOf(request)
-    // Programs send no Origin. A web page must not use the recogniser of the machine that shows it.
+    // Programs send no Origin, but web pages do. A page must not use the recogniser of the machine that shows it.
     if (request.headers.origin !== undefined) {
       return refuse(response, 403, 'invalid_request_error', 'web pages have no access')
     }
@@ -69,7 +69,8 @@ export async function serveRecogniser(
   }
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES })
   server.on('upgrade', (request, socket, head) => {
-    // Node's HTTP server listens for errors no longer, and an error without a listener ends the process.
+    // Node's HTTP server no longer listens for errors of this socket, and an error without a listener ends the
+    // process.
     socket.on('error', () => socket.destroy())
     const path = pathOf(request)
     const status =
@@ -81,7 +82,7 @@ export async function serveRecogniser(
             ? '503 Service Unavailable'
             : null
     if (status !== null) {
-      // The sockets of an HTTP server stay half open, so that the peer alone could keep one for ever.
+      // Sockets of an HTTP server stay half open, so that a peer could keep one for ever.
       socket.once('finish', () => socket.destroy())
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       return
@@ -101,7 +102,9 @@ export async function serveRecogniser(
   }
 }
 
-/** Returns the path of a request, read as text: a URL parser throws for some that a peer may send (`//`). */
+/**
+ * Returns the path of a request. Does not use a URL parser, which throws for some paths that a peer may send (`//`).
+ */
 function pathOf({ url }: IncomingMessage): string {
   return (url ?? '').split('?', 1)[0] ?? ''
 }

@@ -139,7 +139,7 @@ async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<
 
 function lose(session: SessionId): void {
   port.postMessage({ type: 'lost', session })
-  // It stays known until the pool closes it, which asks for its recordings.
+  // The session stays known until the pool closes it and asks for its recordings.
   find(session)
     .then((hosted) => hosted.close('error'))
     .catch((error: unknown) => {

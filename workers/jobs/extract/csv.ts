@@ -12,7 +12,7 @@ export function csvBlocks(text: string): TextBlock[] {
   try {
     rows = parse(withoutDelimiterLine(text), {
       bom: true,
-      // A table of one column is not cut.
+      // A table of one column is not split.
       delimiter: csvDelimiter(text) ?? '\u001f',
       relax_column_count: true,
       relax_quotes: true,
@@ -33,7 +33,7 @@ export function csvBlocks(text: string): TextBlock[] {
       .map((value, at) => (value === '' ? '' : body.length === 0 ? value : `${header[at] ?? ''}: ${value}`))
       .filter((cell) => cell !== '')
       .join('; ')
-    // Each row repeats the header row, so that the text may be far longer than the file.
+    // Each row of the text repeats the header, so that the text may be far longer than the file.
     count.add(text)
     return { text, level: null, page: null }
   })

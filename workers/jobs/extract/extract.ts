@@ -24,8 +24,8 @@ const EXTRACTORS: Readonly<Record<string, Extractor>> = {
 }
 
 /**
- * Returns the text of a document that can be read, with warnings about its other pages. Throws `RefusedDocument` with a
- * reason for the person who uploaded it.
+ * Returns the readable text of a document, with warnings about pages that are left out. Throws `RefusedDocument` with
+ * a reason for the person who uploaded it.
  */
 export async function extract(contentType: string, bytes: Uint8Array): Promise<ReadText> {
   const extractor = EXTRACTORS[contentType]

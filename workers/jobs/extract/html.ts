@@ -29,7 +29,7 @@ export function htmlBlocks(html: string): TextBlock[] {
   let heads = 0
   /** The open elements that are headings by their role (WAI-ARIA), by name. */
   const roles: string[] = []
-  /** For each open button: its text is skipped. */
+  /** For each open button, whether its text is skipped. */
   const buttons: boolean[] = []
   const end = (): void => {
     const trimmed = withoutLastCells(text.replace(SPACES, ' ')).trim()
@@ -98,7 +98,7 @@ function withoutLastCells(text: string): string {
 }
 
 const MAX_ROLES = 100
-/** Level of a heading that states none (WAI-ARIA 1.2). */
+/** Level of a heading without a stated one (WAI-ARIA 1.2). */
 const ROLE_LEVEL = 2
 
 function roleLevel(given: string | undefined): number {

@@ -11,7 +11,7 @@ const SCANNED = 10
 
 const DAMAGED = 'The file is damaged, or it is not a PDF document. Save it again as PDF.'
 
-/** Returns the text of a PDF document as its glyphs say it, one block per page. Throws `RefusedDocument`. */
+/** Returns the text of a PDF document by the values of its glyphs, one block per page. Throws `RefusedDocument`. */
 export async function pdfBlocks(bytes: Uint8Array): Promise<TextBlock[]> {
   const { getDocument } = await library()
   const loading = getDocument({
@@ -79,7 +79,7 @@ export async function pdfBlocks(bytes: Uint8Array): Promise<TextBlock[]> {
  */
 export function rejoined(text: string): string {
   const joined: string[] = []
-  /** The end of the text so far, long enough to show a letter with its signs. */
+  /** The end of the text so far, long enough for a letter with its signs. */
   let end = ''
   for (const [at, part] of text.split(' ').entries()) {
     const glue = at === 0 || continuesWord(end, part) ? '' : ' '
@@ -89,7 +89,7 @@ export function rejoined(text: string): string {
   return joined.join('')
 }
 
-/** Most UTF-16 units of a letter with its signs. */
+/** Maximum length (UTF-16 units) of a letter with its signs. */
 const SYLLABLE = 16
 const SIGN = /^\p{M}/u
 const LETTER = /^\p{L}/u

@@ -2,23 +2,24 @@ import type { TextBlock } from '../../../media/knowledge/text-blocks.js'
 import { RefusedDocument } from './refused-document.js'
 
 /*
- * Judges the text of a document before it is indexed: a PDF without the letters of its glyphs, one with the glyphs in the
- * order in which they are drawn, and a text in the wrong encoding would not be found, or would be read out wrongly.
+ * Judges the text of a document before it is indexed. Three kinds of damaged text would not be found, or would be
+ * read out wrongly: glyphs of a PDF without their letters, glyphs in the order in which they are drawn, and a wrong
+ * encoding.
  */
 
-/** A text as it can be used. */
+/** The usable text of a document. */
 export interface ReadText {
   readonly blocks: TextBlock[]
-  /** Sentences for the owner about what is left out. */
+  /** Sentences for the owner about parts that are left out. */
   readonly warnings: readonly string[]
 }
 
-/** Damage of a word: letters that are not known, signs in the wrong order, a wrong encoding, or scripts that do not mix. */
+/** Damage of a word: unknown letters, signs in the wrong order, a wrong encoding, or scripts that do not mix. */
 export type Damage = 'unknown' | 'order' | 'encoding' | 'scripts'
 
-/** Share of damaged words above which a text is not used. */
+/** Share of damaged words above which a text is not used. One damaged word among others is accepted. */
 const MOST_DAMAGED = 0.02
-/** Page ranges that a sentence names. */
+/** Maximum number of page ranges in a sentence. */
 const MAX_RANGES = 12
 
 const REASON: Readonly<Record<Damage, string>> = {
@@ -30,7 +31,7 @@ const REASON: Readonly<Record<Damage, string>> = {
 const HELP =
   'Save the document again with another program, for example from its source as DOCX, or upload its text in UTF-8.'
 
-/** Control characters, characters that stand for lost ones, private and unassigned ones. */
+/** Control characters, replacement characters, private and unassigned ones. */
 const UNKNOWN = /(?![\t\n\v\f\r])[\p{Cc}\ufffd\p{Co}\p{Cn}]/u
 const ALL_UNKNOWN = new RegExp(UNKNOWN.source, 'gu')
 /** Bullets of symbol fonts stand alone. */
@@ -69,7 +70,7 @@ export function readableBlocks(blocks: readonly TextBlock[]): ReadText {
   return { blocks: good, warnings: [`${reason} They are left out. ${HELP}`] }
 }
 
-/** Returns the commonest damage of texts that cannot be read, or null. */
+/** Returns the most frequent damage of texts that cannot be read; null if they can be. */
 export function damageOf(texts: readonly string[]): Damage | null {
   const counts: Record<Damage, number> = { unknown: 0, order: 0, encoding: 0, scripts: 0 }
   let words = 0
@@ -96,7 +97,8 @@ function damageOfWord(word: string): Damage | null {
   for (const character of word) {
     const code = character.codePointAt(0) ?? 0
     const place = placeOf(code)
-    // Programs that place glyphs leave spaces before signs, which are removed later; only one drawn first is out of order.
+    // Programs that place glyphs leave spaces before signs, which are removed later. A sign at the start of a word is
+    // out of order only if it is drawn before its letter.
     const first = before === 'start' && !DRAWN_FIRST.has(code)
     if (place === 'sign' && !first && !CARRIES_SIGN.has(before)) return 'order'
     const latin = LATIN.test(character) ? 0 : null
@@ -110,11 +112,11 @@ function damageOfWord(word: string): Damage | null {
     }
     before = place
   }
-  // A Latin word with a suffix in another script, or before one in brackets, changes once or twice.
+  // The script changes once or twice in a Latin word with a suffix in another script, or before one in brackets.
   return changes > 2 ? 'scripts' : null
 }
 
-/** A character of an Indian script; `none` is any other one. */
+/** Place of a character of an Indian script; `none` for any other character. */
 type Place = 'letter' | 'nukta' | 'sign' | 'virama' | 'mark' | 'joiner' | 'none'
 
 const CARRIES_SIGN: ReadonlySet<Place | 'start'> = new Set<Place>(['letter', 'nukta', 'joiner'])
@@ -137,7 +139,7 @@ const DRAWN_FIRST = new Set([
   0x093f, 0x09bf, 0x09c7, 0x09c8, 0x0a3f, 0x0abf, 0x0b47, 0x0bc6, 0x0bc7, 0x0bc8, 0x0d46, 0x0d47, 0x0d48,
 ])
 
-/** Removes what is no text from a readable text. */
+/** Removes unreadable characters from a readable text. */
 function cleaned(block: TextBlock): TextBlock {
   return UNKNOWN.test(block.text) ? { ...block, text: block.text.replace(ALL_UNKNOWN, '').trim() } : block
 }
