@@ -36,7 +36,7 @@ export interface MetricSources {
   load(): Promise<readonly WorkerLoad[]>
   /** Returns the number of call events that are not stored yet, and of those that were lost. */
   callEvents(): { readonly waiting: number; readonly onDisk: number; readonly lost: number }
-  /** Tells whether the database can be reached and written. */
+  /** Tells whether the database is available; see `OpenDatabase`. */
   database(): boolean
   /** Returns the queues of the database by name, or null while it cannot be asked. */
   queues(): Promise<Readonly<Record<string, QueueDepth>> | null>
@@ -144,7 +144,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
   const lost = gauge('parley_call_events_lost', 'Call events that could not be stored.')
   const database = gauge(
     'parley_database_available',
-    '1 while the database can be reached and written, else 0.',
+    '1 while the database is available (SQLite: also for writing), else 0.',
   )
   const queued = gauge('parley_queue_rows', 'Rows in the queues of the database.', 'queue')
   const oldest = gauge('parley_queue_oldest_seconds', 'Age of the oldest due row, by queue.', 'queue')
