@@ -33,12 +33,12 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_DATABASE_CONNECTIONS',
     default: '10',
-    description: 'Most connections of this process to PostgreSQL; two more read lists and reports',
+    description: 'Maximum number of connections of this process to PostgreSQL; two more read lists and reports',
   },
   {
     name: 'PARLEY_DATABASE_STATEMENT_SECONDS',
     default: '10',
-    description: 'Longest time of one statement on PostgreSQL, and a second later its connection is given up',
+    description: 'Time limit of one statement on PostgreSQL; a connection without an answer a second later counts as lost',
   },
   ...OBJECT_STORE_VARIABLES,
   {
@@ -133,7 +133,7 @@ const SERVICE_VARIABLES = [
     name: 'PARLEY_ADJUSTMENT_LIMIT_RUPEES',
     default: '100000',
     description:
-      'Larger adjustments of a wallet by staff, also in parts within a day, need a second member of staff',
+      'Adjustments of a wallet by staff that sum up to more in 24 hours need a second member of staff',
   },
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
@@ -155,7 +155,7 @@ const SERVICE_VARIABLES = [
     name: 'PARLEY_MIN_FREE_MB',
     default: '256',
     description:
-      'Free space of the data folder (MiB) below which `/v1/ready` answers 503, because recordings and the database are about to fail; 0 does not look',
+      'Free space of the data folder (MiB) below which `/v1/ready` answers 503, because recordings and the database are about to fail; 0 switches this off',
   },
   {
     name: 'PARLEY_SIP_TRACE_HOURS',
