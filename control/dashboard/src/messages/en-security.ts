@@ -2,7 +2,7 @@
 export const security = {
   security: {
     title: 'Account security',
-    intro: 'With a second factor a stolen password opens nothing. Add two, so that you can lose one.',
+    intro: 'With a second factor, a stolen password alone opens nothing. Add two, in case you lose one.',
     empty: 'You have no second factor yet.',
     name: 'Name',
     kind: 'Kind',
@@ -13,7 +13,7 @@ export const security = {
     used: 'Last used',
     addApp: 'Add an authenticator app',
     addPasskey: 'Add a passkey',
-    noPasskeys: 'Passkeys work once the operator serves this page with https at a host name.',
+    noPasskeys: 'Passkeys need https and a host name for this page. Ask the operator.',
     passkeysElsewhere: 'To add a passkey, open this page at {origin}.',
     scan: 'Scan the code with an authenticator app, for example on your telephone.',
     qr: 'QR code for the authenticator app',
@@ -22,7 +22,7 @@ export const security = {
     confirm: 'Confirm',
     remove: 'Remove',
     removeNamed: 'Remove {name}',
-    removeText: '{name} will no longer work for signing in. You prove one of your second factors first.',
+    removeText: '{name} will no longer work for signing in. Prove one of your second factors first.',
     recoveryCodes: 'Recovery codes',
     codesHint:
       'Keep these codes in a safe place. Each one lets you in once if you lose your second factor. They are not shown again.',
