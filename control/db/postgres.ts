@@ -76,7 +76,7 @@ class GuardedPool implements PostgresPool {
   readonly #statements = new NamedStatements()
   /** One client per connection: Kysely keeps data about each new one until the old generation is collected. */
   readonly #clients = new WeakMap<pg.PoolClient, PromptClient>()
-  /** Error of the last try to connect. Null after a success. */
+  /** Error of the last try to connect, if no connection was open. Null after a success. */
   #failure: unknown = null
   /** Time at which the next try may begin (ms of `performance.now`); infinite while one runs. */
   #nextTryMs = 0

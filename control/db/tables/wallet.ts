@@ -71,8 +71,8 @@ export interface WalletAdjustmentRow {
   readonly reference: string
   readonly reason: string
   /**
-   * `applied`: made by one person. `pending`: waits for a second person, who makes it `approved` or `rejected`. Money
-   * moved for `applied` and `approved` ones.
+   * `applied`: made by one person. `pending`: waits until a second person makes it `approved`, or a person
+   * `rejected`. Money moved for `applied` and `approved` ones.
    */
   readonly status: 'applied' | 'pending' | 'approved' | 'rejected'
   readonly requestedBy: string
