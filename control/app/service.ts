@@ -162,7 +162,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     settings.otlpEndpoint === null ? null : await openTracing(settings.otlpEndpoint, API_VERSION)
   if (tracing !== null) scope.own(() => tracing.close())
   const telemetry = openTelemetry(tracing)
-  await migrateAt(settings.databaseUrl, log)
   const database = scope.add(
     openDatabase(settings.databaseUrl, log, telemetry.query, {
       connections: settings.databaseConnections,
@@ -170,6 +169,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     }),
   )
   const { db } = database
+  await migrateAt(settings.databaseUrl, database, log)
   const objects = await openObjectStore(settings.objectStore, log)
   scope.own(() => objects.close())
   // Leases, call times and jobs of several processes are comparable only on one clock.

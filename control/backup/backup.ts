@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import { type Db, openDatabase } from '../db/database.js'
+import { type Db, openDatabase, UNLIMITED } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { dumpPostgres, restorePostgres } from './postgres.js'
 import { checkSqlite, copySqlite } from './sqlite.js'
@@ -70,7 +70,7 @@ export async function restore(
       await rm(partial, { force: true })
     }
   }
-  const database = openDatabase(databaseUrl, silentLog)
+  const database = openDatabase(databaseUrl, silentLog, () => {}, UNLIMITED)
   try {
     await migrate(database)
     await revoke(database.db, revocation, now)

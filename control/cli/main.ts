@@ -17,7 +17,7 @@ import { addRootKey, openRootKey } from '../base/root-key.js'
 import { policyInForce } from '../compliance/policy.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables } from '../config/settings.js'
 import { VARIABLES } from '../config/variables.js'
-import { type Db, openDatabase } from '../db/database.js'
+import { type Db, openDatabase, UNLIMITED } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { openLog, type ServiceLog } from '../observe/log.js'
 import { retryResult } from '../results/store.js'
@@ -289,7 +289,7 @@ async function resultsAgain(args: readonly string[]): Promise<number> {
 /** Runs one command on the service's database after migrating it. Returns exit status 0. */
 async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>): Promise<number> {
   const settings = settingsOrThrow()
-  const database = openDatabase(settings.databaseUrl, openLog('warn'))
+  const database = openDatabase(settings.databaseUrl, openLog('warn'), () => {}, UNLIMITED)
   try {
     await migrate(database)
     await work(database.db, settings)

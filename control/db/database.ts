@@ -33,6 +33,7 @@ export {
   type Dialect,
   type OpenDatabase,
   type Trx,
+  UNLIMITED,
 } from './open-database.js'
 
 /** Called after every statement with its duration (s) and whether it failed. */

@@ -1,7 +1,7 @@
 import { type Kysely, Migrator } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { DEFAULT_LIMITS, type Dialect, type OpenDatabase, openDatabase } from './database.js'
+import { type Dialect, type OpenDatabase, openDatabase, UNLIMITED } from './database.js'
 import { createIdentityTables } from './migrations/0001-identity.js'
 import { createCallingTables } from './migrations/0002-calling.js'
 import { createAccessTables } from './migrations/0003-access.js'
@@ -169,14 +169,23 @@ export async function migrate(database: OpenDatabase): Promise<void> {
 }
 
 /**
+<<<<<<< HEAD
  * Migrates the database at `url` over a connection of its own, without a time limit for statements. Throws as
  * `migrate` does.
+=======
+ * Migrates the database at `url`, which `database` has open. On PostgreSQL this happens over a connection of its own, whose
+ * statements may take as long as they need. Throws as `migrate` does.
+>>>>>>> c2c9521f (calls, access: the spool keeps room for ends; sign-ins wait for enrolments; streams send a brief once)
  */
-export async function migrateAt(url: string, log: Log): Promise<void> {
-  const database = openDatabase(url, log, () => {}, { ...DEFAULT_LIMITS, statementMs: null })
-  try {
+export async function migrateAt(url: string, database: OpenDatabase, log: Log): Promise<void> {
+  if (database.dialect === 'sqlite') {
     await migrate(database)
+    return
+  }
+  const unlimited = openDatabase(url, log, () => {}, UNLIMITED)
+  try {
+    await migrate(unlimited)
   } finally {
-    await database.close()
+    await unlimited.close()
   }
 }

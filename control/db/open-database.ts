@@ -32,4 +32,7 @@ export interface DatabaseLimits {
   readonly statementMs: number | null
 }
 
+/** For commands of the operator, whose statements may take as long as they need. */
+export const UNLIMITED: DatabaseLimits = { connections: 10, statementMs: null }
+
 export const DEFAULT_LIMITS: DatabaseLimits = { connections: 10, statementMs: 10_000 }

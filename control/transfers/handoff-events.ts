@@ -5,7 +5,7 @@ import { throttle } from '../access/throttle.js'
 import type { Deps, HandoffFeed } from '../api/deps.js'
 import { EventQueue } from '../api/event-queue.js'
 import { eventStreamOperation } from '../api/operation.js'
-import { refuse } from '../api/problem.js'
+import { refuse, tooEarly } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
 import type { Db } from '../db/database.js'
 
@@ -56,12 +56,14 @@ export const watchHandoff = eventStreamOperation({
 
 /** Maximum number of open streams of one transfer: a person has a few tabs and telephones. */
 const STREAMS = 8
-const RETRY_AFTER_SECONDS = '10'
+const RETRY_AFTER_SECONDS = 10
 
 /** A stream and the position of its last line. */
 interface Follower {
   readonly queue: EventQueue
   after: number
+  /** The brief that the stream has. Null before the first. */
+  brief: string | null
 }
 
 /**
@@ -86,8 +88,12 @@ export function openHandoffFeed({
       const lines = attempt === null ? [] : await readLines(db, attempt.callId, from)
       for (const follower of present) send(follower, lines)
       if (lines.length === BATCH) continue
-      for (const { queue } of present) {
-        if (attempt?.brief) queue.push('brief', { event: 'brief', data: { brief: attempt.brief } })
+      for (const follower of present) {
+        const { queue } = follower
+        if (attempt?.brief && attempt.brief !== follower.brief) {
+          follower.brief = attempt.brief
+          queue.push('brief', { event: 'brief', data: { brief: attempt.brief } })
+        }
         if (attempt === null || attempt.endedAt !== null) queue.end('over')
       }
       return
@@ -107,16 +113,14 @@ export function openHandoffFeed({
     follow(transferId, after) {
       const known = followed.get(transferId)
       if ((known?.size ?? 0) >= STREAMS) {
-        return refuse(
-          'rate_limited',
+        return tooEarly(
           `At most ${STREAMS} streams of one transfer are open at the same time. Close one.`,
-          { retry_after_seconds: Number(RETRY_AFTER_SECONDS) },
-          { 'retry-after': RETRY_AFTER_SECONDS },
+          RETRY_AFTER_SECONDS,
         )
       }
       const followers = known ?? new Set<Follower>()
       const follower: Follower = {
-        after,
+        ...{ after, brief: null },
         queue: new EventQueue(() => {
           followers.delete(follower)
           if (followers.size === 0) followed.delete(transferId)

@@ -214,13 +214,14 @@ export const factorOperations = [
 
 async function startSession(deps: Deps, challenge: FactorChallengeRow, proof: Proof, requestId: string) {
   const { userId } = challenge
+  const now = deps.clock.wall()
+  // Before the proof, which works once: what fails after it would cost the person a code.
+  const user = await userOf(deps, userId)
+  await assignMissingSandboxNumbers(deps.db, userId, now)
   const session = await proveFactor(deps, challenge, proof, requestId, (trx) =>
     createSession(trx, deps, userId, true),
   )
   if (isRefusal(session)) return session
-  const now = deps.clock.wall()
-  const user = await userOf(deps, userId)
-  await assignMissingSandboxNumbers(deps.db, userId, now)
   const record = await sessionRecord(deps, user, { ...session, factorAt: now })
   const known = newDevice(deps.rootKey, user.email, now)
   return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken, known))

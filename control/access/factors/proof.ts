@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { Deps } from '../../api/deps.js'
-import { type Refusal, refuse } from '../../api/problem.js'
+import { type Refusal, refuse, tooEarly } from '../../api/problem.js'
 import { timestamp } from '../../base/schemas.js'
 import type { Trx } from '../../db/database.js'
 import type { FactorChallengeRow } from '../../db/tables/factors.js'
@@ -119,12 +119,9 @@ async function refuseGuessing({ db, clock }: Deps, userId: string): Promise<Refu
   // The time at which enough of them are a day old for one more.
   const freeing = refused.at(-WRONG_CODES_PER_DAY)
   if (freeing === undefined) return null
-  const seconds = Math.max(1, Math.ceil((freeing + DAY_MS - now) / 1000))
-  return refuse(
-    'rate_limited',
+  return tooEarly(
     'There were too many wrong codes in a day. Use a passkey, wait, or ask the operator to reset your second factors.',
-    { retry_after_seconds: seconds },
-    { 'retry-after': String(seconds) },
+    (freeing + DAY_MS - now) / 1000,
   )
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../accounts/schemas.js'
 import { findUserByEmail, markEmailVerified, setPassword, type User } from '../accounts/store.js'
 import { askForProof } from '../factors/proof.js'
-import { hasFactor } from '../factors/store.js'
+import { hasFactor, lockAccount } from '../factors/store.js'
 import { throttle } from '../throttle.js'
 import { DEVICE_COOKIE, hiddenCookie, signInCookies, signOutCookies } from './cookies.js'
 import { DEVICE_LIFE_MS, knownDevice, newDevice } from './known-device.js'
@@ -55,10 +55,14 @@ export const logIn = operation({
         'Verify your email address first, with the link that was mailed to you.',
       )
     }
-    if (await hasFactor(deps.db, user.id)) return askForProof(deps, user.id, null)
     const now = deps.clock.wall()
     await assignMissingSandboxNumbers(deps.db, user.id, now)
-    const session = await createSession(deps.db, deps, user.id)
+    // With the account locked: a first factor that is confirmed at this moment ends all other sessions, this one too.
+    const session = await deps.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, user.id)
+      return (await hasFactor(trx, user.id)) ? null : createSession(trx, deps, user.id)
+    })
+    if (session === null) return askForProof(deps, user.id, null)
     const record = await sessionRecord(deps, user, { ...session, factorAt: null })
     const known = newDevice(deps.rootKey, user.email, now)
     return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken, known))

@@ -4,11 +4,14 @@ import { EngineError, errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 
+/** Smallest size of the file. */
+const LEAST_BYTES = 4 * 2 ** 20
 /**
- * Bytes that the file always occupies. When other data fills the disk (SQLite then fails with SQLITE_FULL), there is
- * room for the ends of some thousand calls.
+/**
+ * Bytes behind the events that the file occupies before an event that only informs is written. When other data fills the
+ * disk (SQLite then fails with SQLITE_FULL), there is room for the ends of some thousand calls.
  */
-const RESERVED_BYTES = 4 * 2 ** 20
+const RESERVED_BYTES = 2 * 2 ** 20
 /** Maximum size of the file (bytes). */
 const MOST_BYTES = 64 * 2 ** 20
 
@@ -16,8 +19,11 @@ const MOST_BYTES = 64 * 2 ** 20
 export interface EventSpool {
   /** Events that an earlier run left, in the order in which they happened. */
   readonly left: readonly CallEvent[]
-  /** Adds events. Resolves false when the file is full or cannot be written: the events are in memory only. */
-  add(events: readonly CallEvent[]): Promise<boolean>
+  /**
+   * Adds events; those that only inform (`informs`) leave the reserve to the others. Resolves false when there is no room or
+   * the file cannot be written: the events are in memory only.
+   */
+  add(events: readonly CallEvent[], informs: boolean): Promise<boolean>
   /** Forgets all events, because they are stored. */
   clear(): Promise<void>
   close(): Promise<void>
@@ -37,6 +43,8 @@ export async function openEventSpool(
   let left: readonly CallEvent[]
   /** Position of the next event in the file. */
   let end: number
+  /** Bytes that the file occupies. */
+  let size: number
   try {
     await mkdir(dataFolder, { recursive: true, mode: 0o700 })
     file = await open(path, 'a', 0o600)
@@ -45,13 +53,20 @@ export async function openEventSpool(
     await file.chmod(0o600)
     const bytes = await file.readFile()
     ;({ left, end } = readEvents(bytes))
-    if (bytes.length < RESERVED_BYTES)
-      await file.write(Buffer.alloc(RESERVED_BYTES - bytes.length), 0, null, bytes.length)
+    size = bytes.length
+    await occupy(Math.max(LEAST_BYTES, end + RESERVED_BYTES))
     await file.sync()
   } catch (error) {
     throw new EngineError('storage_failed', `${path} cannot be used: ${errorText(error)}`, { cause: error })
   }
   let running: Promise<unknown> = Promise.resolve()
+
+  /** Writes zeros behind the file until it has so many bytes. */
+  async function occupy(bytes: number): Promise<void> {
+    if (size >= bytes) return
+    await writeAll(file, Buffer.alloc(bytes - size), size)
+    size = bytes
+  }
 
   /** Runs a function after those that were passed before. */
   function inOrder<T>(run: () => Promise<T>): Promise<T> {
@@ -62,14 +77,16 @@ export async function openEventSpool(
 
   return {
     left,
-    add: (events) =>
+    add: (events, informs) =>
       inOrder(async () => {
         const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
-        if (end + bytes.length > mostBytes) {
+        const needed = end + bytes.length + (informs ? RESERVED_BYTES : 0)
+        if (needed > mostBytes) {
           log.error({ events: events.length, bytes: end }, 'call_events.spool_full')
           return false
         }
         try {
+          if (informs) await occupy(needed)
           // The next write overwrites a write that failed in the middle.
           await writeAll(file, bytes, end)
           await file.datasync()
@@ -78,6 +95,7 @@ export async function openEventSpool(
           return false
         }
         end += bytes.length
+        size = Math.max(size, end)
         return true
       }),
     clear: () =>
@@ -85,10 +103,11 @@ export async function openEventSpool(
         if (end === 0) return
         try {
           // The zeros are written from the start on: a process that dies meanwhile leaves an empty file.
-          await writeAll(file, Buffer.alloc(Math.min(end, RESERVED_BYTES)), 0)
-          await file.truncate(RESERVED_BYTES)
+          await writeAll(file, Buffer.alloc(Math.min(end, LEAST_BYTES)), 0)
+          await file.truncate(LEAST_BYTES)
           await file.datasync()
           end = 0
+          size = LEAST_BYTES
         } catch (error) {
           // The events stay, and later ones follow them. Storing them again changes nothing.
           log.error({ error: errorText(error) }, 'call_events.spool_failed')

@@ -19,7 +19,7 @@ import {
   settleAbandonedCalls,
   settleExpiredCalls,
 } from './abandoned.js'
-import { openEventSpool } from './event-spool.js'
+import { type EventSpool, openEventSpool } from './event-spool.js'
 import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
 
@@ -371,6 +371,49 @@ await onEachDialect(t, async (t, open) => {
     await bridge.close()
     await calling.close()
   })
+
+  await t.test(
+    'a disk without room is tried from time to time, and then takes the ends of calls first',
+    async (t) => {
+      const calling = await openTestCalling(await open())
+      const { deps } = calling
+      const clock = new VirtualClock()
+      await calling.publishAgent()
+      const id = await place(calling)
+      const errors = Array.from({ length: 100_000 }, () => unavailable('a test', 'away'))
+      const tries: (readonly [events: number, informs: boolean])[] = []
+      let hasRoom = false
+      const spool: EventSpool = {
+        ...memorySpool(),
+        async add(events, informs) {
+          tries.push([events.length, informs])
+          return hasRoom
+        },
+      }
+      const bridge = openCallEventWriter({
+        ...{ ...deps, db: failing(deps.db, errors), clock, log: silentLog },
+        spool,
+      })
+      bridge.publish({ callId: id, seq: 1, at: clock.wall(), type: 'answered' })
+      for (let seq = 2; seq <= 100; seq++) {
+        bridge.publish(turnEvent(id, seq, clock.wall(), 'agent', 'a line'))
+        for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      bridge.publish({ callId: id, seq: 101, at: clock.wall(), ...ENDED })
+      t.ok(tries.length <= 2, `${tries.length} tries`)
+      t.equal(bridge.onDisk, 0)
+      hasRoom = true
+      tries.length = 0
+      await until(async () => {
+        await clock.advanceAsync(1_000, 500)
+        return bridge.onDisk === 101
+      })
+      t.same(tries[0], [2, false], 'first what must not be lost')
+      t.same(tries.slice(1), [[99, true]])
+      await bridge.close()
+      await calling.close()
+    },
+  )
 
   await t.test('a call that no process has any more ends at its own last event', async (t) => {
     const calling = await openTestCalling(await open())

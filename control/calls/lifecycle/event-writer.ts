@@ -21,6 +21,12 @@ const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 2_000
 /** Maximum pause (ms) before the retry of an event that the database refuses although it works. */
 const LAST_REFUSED_MS = 60_000
+/** Events that are written to the disk at once. */
+const DISK_BATCH = 500
+/** Pause after a disk had no room (ms). */
+const DISK_PAUSE_MS = 5_000
+/** Longest wait of code that reads what a call has stored (ms). It reads what there is then. */
+const SETTLED_MS = 2_000
 /** Time (ms) after which a waiting event is written to the disk, even if nothing has failed yet. */
 const OVERDUE_MS = 2_000
 
@@ -84,7 +90,7 @@ export interface CallEventWriter extends EventSink {
   readonly lost: number
   /** Calls with events that are not stored yet. */
   calls(): Iterable<CallId>
-  /** Stores the events of a call now. Resolves when they are stored, before who asks reads them. */
+  /** Stores the events of a call now. Resolves when they are stored, for code that reads them, or after 2 s. */
   settled(callId: CallId): Promise<void>
   /** Resolves true when all published events are stored, or false after `ms`. */
   flush(ms: number): Promise<boolean>
@@ -108,6 +114,8 @@ export function openCallEventWriter(options: {
   const scope = new Scope()
   const group = new GroupCommit(db)
   const queues = new Map<CallId, Queue>()
+  /** Events that wait and are not on the disk, in the order in which they came. */
+  const unwritten = new Set<Entry>()
   const pumps = new Set<Promise<void>>()
   /** Functions that end the pauses of batches that wait for the database. */
   const retries = new Set<() => void>()
@@ -122,6 +130,8 @@ export function openCallEventWriter(options: {
   /** True while a timer checks for events that wait too long. */
   let watching = false
   let spooling: Promise<void> | null = null
+  /** When the disk is tried next, for events that must not be lost and for those that only inform (clock time, ms). */
+  const rooms = { kept: { from: 0 }, informing: { from: 0 } }
 
   /** Resolves after `ms`, or at once when the writer closes or, for `retries`, when the database is back. */
   function pause(ms: number, group: Set<() => void> | null): Promise<void> {
@@ -136,6 +146,16 @@ export function openCallEventWriter(options: {
       const forget = scope.own(done)
       group?.add(done)
     })
+  }
+
+  /** Resolves with the work, or after `ms`. */
+  async function within(ms: number, work: Promise<unknown>): Promise<void> {
+    let limit: { cancel(): void } | undefined
+    const late = new Promise<void>((resolve) => {
+      limit = scope.after(clock, ms, resolve)
+    })
+    await Promise.race([work, late])
+    limit?.cancel()
   }
 
   function wakeAll(): void {
@@ -153,25 +173,52 @@ export function openCallEventWriter(options: {
     queue.wake = null
   }
 
-  /** Writes all waiting events to the disk that are not there yet. */
+  /** Writes the waiting events to the disk that are not there: first those that must not be lost. */
   function toDisk(): Promise<void> {
     spooling ??= (async () => {
       // The events of one turn of the event loop are written together.
       await endOfEventLoopTurn()
-      spooling = null
-      const entries = [...queues.values()]
-        .flatMap((queue) => [...queue.storing, ...queue.entries])
-        .filter((entry) => !entry.onDisk && !entry.stored)
-      if (entries.length === 0) return
-      for (const entry of entries) entry.onDisk = true
-      onDisk += entries.length
-      if (await spool.add(entries.map(({ event }) => event))) return
-      for (const entry of entries) {
-        entry.onDisk = false
-        if (!entry.stored) onDisk--
+      for (const informs of [false, true]) {
+        const room = informs ? rooms.informing : rooms.kept
+        while (clock.now() >= room.from) {
+          const entries = take(informs)
+          if (entries.length === 0) break
+          if (await writeToDisk(entries, informs)) continue
+          room.from = clock.now() + DISK_PAUSE_MS
+        }
       }
-    })()
+    })().finally(() => {
+      spooling = null
+    })
     return spooling
+  }
+
+  /** Takes the next events that are to be written. */
+  function take(informs: boolean): readonly Entry[] {
+    const entries: Entry[] = []
+    for (const entry of unwritten) {
+      if (isKept(entry.event) === informs) continue
+      entries.push(entry)
+      if (entries.length === DISK_BATCH) break
+    }
+    return entries
+  }
+
+  async function writeToDisk(entries: readonly Entry[], informs: boolean): Promise<boolean> {
+    for (const entry of entries) {
+      unwritten.delete(entry)
+      entry.onDisk = true
+    }
+    onDisk += entries.length
+    const events = entries.map(({ event }) => event)
+    if (await spool.add(events, informs)) return true
+    for (const entry of entries) {
+      entry.onDisk = false
+      if (entry.stored) continue
+      onDisk--
+      unwritten.add(entry)
+    }
+    return false
   }
 
   /** Writes events to the disk that wait because the database neither stores nor fails. */
@@ -192,6 +239,7 @@ export function openCallEventWriter(options: {
     const before = onDisk
     for (const entry of batch) {
       entry.stored = true
+      unwritten.delete(entry)
       if (entry.onDisk) onDisk--
     }
     waiting -= batch.length
@@ -272,6 +320,7 @@ export function openCallEventWriter(options: {
   function add(entry: Entry): void {
     const { event } = entry
     waiting++
+    if (!entry.onDisk) unwritten.add(entry)
     watchOverdue()
     const queue = queues.get(event.callId)
     if (queue !== undefined) {
@@ -324,7 +373,7 @@ export function openCallEventWriter(options: {
       if (queue === undefined) return
       queue.hurried = true
       queue.wake?.()
-      await queue.stored
+      await within(SETTLED_MS, queue.stored)
     },
     async flush(ms) {
       const deadline = clock.now() + ms
@@ -334,12 +383,7 @@ export function openCallEventWriter(options: {
         while (pumps.size > 0) {
           const left = deadline - clock.now()
           if (left <= 0 || scope.closed) return false
-          let limit: { cancel(): void } | undefined
-          const late = new Promise<void>((resolve) => {
-            limit = scope.after(clock, left, resolve)
-          })
-          await Promise.race([Promise.allSettled(pumps), late])
-          limit?.cancel()
+          await within(left, Promise.allSettled(pumps))
         }
         return true
       } finally {
@@ -347,6 +391,7 @@ export function openCallEventWriter(options: {
       }
     },
     async close() {
+      for (const room of [rooms.kept, rooms.informing]) room.from = 0
       if (waiting > 0) await toDisk()
       await scope.close()
       wakeAll()
