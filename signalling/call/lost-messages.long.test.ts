@@ -73,7 +73,7 @@ const CASES: readonly Case[] = [
 ]
 
 /** Long enough for a second and a third ACK. */
-const TALK_MS = '2000'
+const TALK_MS = 2000
 
 const FATES = { drop: 'lost', twice: 'sent twice', hold: 'overtaken', pass: '' }
 
@@ -82,7 +82,7 @@ for (const { direction, scenario, wanted, fate } of CASES) {
     const decide = once(wanted, fate)
     const relay = await openUdpRelay(decide)
     const repaired = fate === 'drop' && (wanted.start === 'ACK ' || wanted.method === 'INVITE')
-    const PAUSE = repaired ? TALK_MS : '100'
+    const talkMs = repaired ? TALK_MS : 100
     const rig = await openSignallingRig()
     t.teardown(async () => {
       await rig.close()
@@ -101,11 +101,11 @@ for (const { direction, scenario, wanted, fate } of CASES) {
         release = resolve
       })
       if (scenario === 'cancel') rig.pool.open = (...args) => released.then(() => make(...args))
-      const sipp = await startSipp({ scenario, target, replace: { PAUSE } })
+      const sipp = await startSipp({ scenario, target, talkMs })
       await sipp.done
       release()
     } else {
-      const sipp = await startSipp({ scenario, replace: { PAUSE } })
+      const sipp = await startSipp({ scenario, talkMs })
       relay.target = sipp.port
       rig.callManager.dial(rig.permit('call_out', '+919800000001'), {
         party: { kind: 'agent', agent: testAgent },
