@@ -1,6 +1,7 @@
 /** The manner of requests that a model takes. Plain data, so that it passes between threads. */
 export interface ModelManner {
   readonly key: string
+  /** Undefined if the manner is no longer known. */
   readonly manner: unknown
 }
 
@@ -8,6 +9,8 @@ export interface ModelManner {
 export interface MannersOf<Manner> {
   get(model: string): Manner | undefined
   set(model: string, manner: Manner): void
+  /** Removes a manner that turned out to be wrong. */
+  forget(model: string): void
 }
 
 /**
@@ -25,19 +28,22 @@ export class LearntManners {
 
   /** Takes over what another thread learnt. */
   adopt({ key, manner }: ModelManner): void {
-    this.#manners.set(key, manner)
+    if (manner === undefined) this.#manners.delete(key)
+    else this.#manners.set(key, manner)
   }
 
   /** Returns the manners of a vendor's models. `Manner` is the shape that this vendor's adapter sets. */
   of<Manner>(vendor: string): MannersOf<Manner> {
     const keyOf = (model: string) => `${vendor} ${model}`
+    const learn = (model: string, manner: Manner | undefined): void => {
+      const learnt = { key: keyOf(model), manner }
+      this.adopt(learnt)
+      this.#learnt(learnt)
+    }
     return {
       get: (model) => this.#manners.get(keyOf(model)) as Manner | undefined,
-      set: (model, manner) => {
-        const learnt = { key: keyOf(model), manner }
-        this.adopt(learnt)
-        this.#learnt(learnt)
-      },
+      set: learn,
+      forget: (model) => learn(model, undefined),
     }
   }
 }

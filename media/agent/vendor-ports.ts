@@ -176,8 +176,11 @@ export interface GenerateEvents {
   progress?(): void
   /** Reports all calls of one answer, after its text. */
   toolCalls(calls: readonly ToolCall[]): void
-  /** Reports the end of the answer. `usage` is null when the vendor does not report it. */
-  done(usage: TokenCount | null): void
+  /**
+   * Reports the end of the answer. `usage` is null when the vendor does not report it. `cut` is true if a limit of tokens
+   * or a filter ended the answer before the model had finished.
+   */
+  done(usage: TokenCount | null, cut?: boolean): void
   failed(error: VendorFailure): void
 }
 

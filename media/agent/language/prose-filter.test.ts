@@ -15,6 +15,7 @@ function read(
   pieces: readonly string[],
   form: ReasoningForm = 'plain',
   tools: readonly string[] = ['book'],
+  cut = false,
 ): Read {
   const filter = new ProseFilter(form, tools.length > 0)
   let words = ''
@@ -22,7 +23,7 @@ function read(
     const { text, withdrawn } = filter.push(piece)
     words = withdrawn ? text : words + text
   }
-  words += filter.end().text
+  words += filter.end(cut).text
   const calls = writtenCalls(filter.written, tools)
   if (calls.length === 0) words += filter.releaseJson()
   return { words: words.replace(/\s+/g, ' ').trim(), calls, learnt: filter.learnt }
@@ -161,14 +162,38 @@ t.test('any sequence of texts and marks reads alike, however it is cut', async (
 })
 
 t.test('what the first answer teaches', async (t) => {
-  const text = 'I should greet.</think>Hello.'
+  const text = 'I should greet the caller.</think>Hello.'
   t.equal(read([text], 'unknown').learnt, 'implicit')
-  t.equal(read([text], 'plain').learnt, 'implicit')
+  t.equal(read([text], 'guessed').learnt, 'implicit')
   t.equal(read([text], 'implicit').learnt, null)
   t.equal(read(['Hello.'], 'unknown').learnt, 'plain')
   t.equal(read(['Hello.'], 'guessed').learnt, 'plain')
-  t.equal(read(['Hello.'], 'implicit').learnt, null)
   t.equal(read(['<think>x</think>Hello.'], 'unknown').learnt, 'plain')
+  t.equal(read(['<think>x</think>Hello.'], 'implicit').learnt, null)
+  t.equal(read([JSON_CALL], 'unknown').learnt, null, 'no words')
+  t.equal(read([JSON_CALL], 'implicit').learnt, null, 'no words')
+})
+
+t.test('a mark that a caller has the model write teaches nothing', async (t) => {
+  for (const text of [
+    'Your code is 5. </think> Anything else?',
+    'I should greet.</think>Hello.',
+    '</think>Hello.',
+  ]) {
+    t.equal(read([text], 'plain').learnt, null, text)
+    t.equal(read([...text], 'plain').learnt, null, text)
+  }
+  t.equal(read(['Your code is 5. </think> Anything else?'], 'unknown').learnt, null, 'behind words')
+})
+
+t.test('an answer without the mark disproves reasoning that comes first, and is said', async (t) => {
+  const text = 'I need to check that for you. One moment please.'
+  t.match(read([text], 'implicit'), { words: text, learnt: 'unknown' })
+  t.match(read([text], 'guessed'), { words: text, learnt: 'plain' })
+  for (const form of ['unknown', 'guessed', 'implicit'] as const) {
+    t.match(read([text], form, [], true), { words: '', learnt: null }, `${form}: cut off`)
+    t.match(read(['The price is 5'], form, [], true), { words: 'The price is 5', learnt: null }, form)
+  }
 })
 
 t.test(
@@ -177,6 +202,10 @@ t.test(
     const passed = (form: ReasoningForm, ...pieces: string[]) => {
       const filter = new ProseFilter(form, false)
       return [...pieces.map((piece) => filter.push(piece).text), filter.end().text]
+    }
+    const cutOff = (form: ReasoningForm, ...pieces: string[]) => {
+      const filter = new ProseFilter(form, false)
+      return [...pieces.map((piece) => filter.push(piece).text), filter.end(true).text]
     }
     const rest = ['</think>', 'Hello', '.']
     t.same(passed('implicit', 'The ', 'price', ...rest), ['', '', '', 'Hello', '.', ''])
@@ -189,7 +218,8 @@ t.test(
     )
     t.same(passed('plain', 'The ', 'price'), ['The ', 'price', ''])
     t.same(passed('implicit', 'The ', 'price'), ['', '', 'The price'], 'words after all')
-    t.same(passed('implicit', 'The user ', 'wants'), ['', '', ''], 'reasoning that was cut off')
+    t.same(cutOff('implicit', 'The user ', 'wants'), ['', '', ''], 'reasoning that was cut off')
+    t.same(cutOff('unknown', 'The user ', 'wants'), ['', '', ''], 'reasoning that was cut off')
     t.same(passed('unknown', 'The user ', 'wants'), ['', '', 'The user wants'])
   },
 )

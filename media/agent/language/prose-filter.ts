@@ -54,7 +54,10 @@ export class ProseFilter {
   #said = false
   /** True if a mark has ended reasoning, alone or in a pair. */
   #ended = false
-  #lone = false
+  /** Place of an end mark of reasoning without its beginning: `first` before words, `late` behind words that were passed on. */
+  #lone: 'first' | 'late' | null = null
+  /** True if something ended the answer before the model had finished. */
+  #cut = false
   #depth = 0
   /** Text behind the end of nested reasoning. */
   #after: string | null = null
@@ -75,10 +78,17 @@ export class ProseFilter {
     return this.#written
   }
 
-  /** The form that the answer has shown, after its end. Null without news. */
-  get learnt(): 'implicit' | 'plain' | null {
-    if (this.#lone) return this.#form === 'implicit' ? null : 'implicit'
-    return this.#form === 'unknown' || this.#form === 'guessed' ? 'plain' : null
+  /**
+   * The form that the answer has shown, after its end. Null without news. `unknown`: the answer disproves `implicit`.
+   * A caller can have the model write the end mark of reasoning. That mark counts only before words, and only while the
+   * form is not known.
+   */
+  get learnt(): 'implicit' | 'plain' | 'unknown' | null {
+    const isOpen = this.#form === 'unknown' || this.#form === 'guessed'
+    if (this.#lone !== null) return isOpen && this.#lone === 'first' ? 'implicit' : null
+    if (this.#cut) return null
+    if (isOpen) return this.#said || this.#ended ? 'plain' : null
+    return this.#form === 'implicit' && this.#said && !this.#ended ? 'unknown' : null
   }
 
   push(text: string): ProsePiece {
@@ -103,8 +113,12 @@ export class ProseFilter {
     return this.#piece()
   }
 
-  /** Ends the text. Words that wait and are no reasoning are passed on. */
-  end(): ProsePiece {
+  /**
+   * Ends the text. Words that wait and are no reasoning are passed on. `cut`: something ended the answer before the
+   * model had finished.
+   */
+  end(cut = false): ProsePiece {
+    this.#cut = cut
     // A mark that was cut off is dropped; a lone bracket is text.
     if (this.#pending.length <= 2) this.#flow(this.#pending)
     this.#pending = ''
@@ -127,10 +141,9 @@ export class ProseFilter {
     return held
   }
 
-  /** Tells whether words that waited until the end are reasoning that was cut off. */
+  /** Tells whether words that waited until the end are reasoning that was cut off. Complete reasoning has its end mark. */
   #isReasoning(held: string): boolean {
-    if (this.#holds === 'bareChannel') return true
-    return this.#form === 'implicit' && reasoningOpener(held) === true
+    return this.#holds === 'bareChannel' || (this.#cut && reasoningOpener(held) === true)
   }
 
   #piece(): ProsePiece {
@@ -274,7 +287,7 @@ export class ProseFilter {
 
   /** Withdraws all words so far: they were reasoning whose first mark is part of the template. */
   #thoughtWasWords(): void {
-    this.#lone = true
+    this.#lone = this.#said ? 'late' : 'first'
     this.#ended = true
     this.#withdrawn ||= this.#said
     this.#said = false

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { begun, saying } from '../../../fixtures/rigs/conversation-starts.js'
 import type { EngineError } from '../../base/errors.js'
-import { LearntManners } from '../learnt-manners.js'
+import { LearntManners, type ModelManner } from '../learnt-manners.js'
 import type { GenerateEvents, LanguageModel, ToolCall } from '../vendor-ports.js'
 import { generateProse } from './prose.js'
 
@@ -67,13 +67,65 @@ t.test(
     const other = new LearntManners()
     const manners = new LearntManners((learnt) => other.adopt(learnt))
     const reasoned = ['A greeting ', 'fits.', '</think>', 'Hello.']
-    const model = modelOf(manners, [reasoned, reasoned])
+    const model = modelOf(manners, [reasoned, ['Okay, the user ', 'waits.', '</think>', 'Hello.'], reasoned])
     t.same(ask(model).log, ['A greeting ', 'fits.', 'withdrawn', 'progress', 'Hello.', 'done'])
+    t.same(ask(model).log, ['progress', 'progress', 'progress', 'Hello.', 'done'])
     t.same(ask(model).log, ['progress', 'progress', 'progress', 'Hello.', 'done'])
     t.same(ask(modelOf(other, [reasoned])).log, ['progress', 'progress', 'progress', 'Hello.', 'done'])
     t.same(ask(modelOf(other, [['The price ', 'is 5.']]), 'another').log, ['The price ', 'is 5.', 'done'])
   },
 )
+
+t.test('no caller makes a model reason first for others', async (t) => {
+  const news: ModelManner[] = []
+  const manners = new LearntManners((manner) => news.push(manner))
+  const asked = ['Your code is 5.', ' </think>', ' Go on', '.']
+  const model = modelOf(manners, [['Hello', '.'], asked, ['The price ', 'is 5.']])
+  t.equal(ask(model).words, 'Hello.')
+  t.same(ask(model).log, ['Your code is 5.', 'withdrawn', 'progress', ' Go on', '.', 'done'])
+  t.same(ask(model).log, ['The price ', 'is 5.', 'done'], 'words pass at once')
+  t.same(news, [{ key: 'm m', manner: 'plain' }])
+})
+
+t.test('what one answer taught wrongly lasts for one answer, on every thread', async (t) => {
+  const other = new LearntManners()
+  const manners = new LearntManners((learnt) => other.adopt(learnt))
+  const first = ['Okay, the user ', 'waits.', '</think>', 'Hello.']
+  const said = 'I need to check that for you. One moment please.'
+  const model = modelOf(manners, [first, [said, NATIVE], [said], ['The price ', 'is 5.'], ['Hi', '.']])
+  ask(model)
+  t.equal(other.of('m').get('m'), 'implicit')
+  t.same(ask(model), { log: ['progress', said, 'done'], words: said, calls: [NATIVE] })
+  t.equal(other.of('m').get('m'), undefined, 'forgotten')
+  t.equal(ask(model).words, said)
+  t.equal(other.of('m').get('m'), 'plain')
+  t.same(ask(model).log, ['The price ', 'is 5.', 'done'])
+})
+
+t.test('answers at the same time: the first one teaches, once', async (t) => {
+  const news: ModelManner[] = []
+  const manners = new LearntManners((manner) => news.push(manner))
+  let nested = false
+  const model: LanguageModel = {
+    id: 'm',
+    firstTokenDeadlineMs: 1000,
+    reasoning: manners.of('m'),
+    generate(_request, events) {
+      events.text('Okay, the user ')
+      if (!nested) {
+        nested = true
+        ask(modelOf(manners, [['Hello.']]))
+      }
+      for (const text of ['waits.', '</think>', 'Hello', '.']) events.text(text)
+      events.done(null)
+      return { cancel() {} }
+    },
+  }
+  t.equal(ask(model).words, 'Hello.')
+  t.same(news, [{ key: 'm m', manner: 'plain' }])
+  t.equal(ask(model, 'n').words, 'Hello.')
+  t.same(news.slice(1), [{ key: 'm n', manner: 'implicit' }])
+})
 
 t.test('names and first words of models that reason', async (t) => {
   const reasoned = ['A greeting fits.', '</think>', 'Hello.']

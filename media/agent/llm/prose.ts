@@ -19,7 +19,8 @@ const REASONS_FIRST = /(?:^|[^a-z])(?:r1|qwq|qvq)(?:[^a-z]|$)|thinking|reason|ma
 
 /**
  * Asks a model and delivers the words for people alone, without reasoning and marks of templates. Delivers tool calls
- * that the model wrote into its text as calls. The first answers of a model show how it separates its reasoning.
+ * that the model wrote into its text as calls. The first answers of a model show how it separates its reasoning. That is
+ * kept for all callers.
  */
 export function generateProse(
   model: LanguageModel,
@@ -47,14 +48,20 @@ export function generateProse(
     if (text !== '' && !closed) events.text(text)
     else if (worked && !closed) events.progress?.()
   }
+  /** Keeps what the answer taught, unless another answer taught something meanwhile. */
+  const teach = (learnt: ProseFilter['learnt']): void => {
+    const { reasoning } = model
+    if (learnt === null || reasoning?.get(request.model) !== known) return
+    if (learnt === 'unknown') reasoning?.forget(request.model)
+    else reasoning?.set(request.model, learnt)
+  }
   /** Ends the text. Returns the calls that it contains. */
-  const endText = (made: readonly ToolCall[]): readonly ToolCall[] => {
-    pass(filter.end())
+  const endText = (made: readonly ToolCall[], cut: boolean): readonly ToolCall[] => {
+    pass(filter.end(cut))
     const written = made.length > 0 ? [] : writtenCalls(filter.written, tools)
     const words = written.length > 0 ? '' : filter.releaseJson()
     if (words !== '' && !closed) events.text(words)
-    const { learnt } = filter
-    if (learnt === 'plain') model.reasoning?.set(request.model, learnt)
+    teach(filter.learnt)
     return [...made, ...written]
   }
   let calls: readonly ToolCall[] = []
@@ -64,8 +71,7 @@ export function generateProse(
       began = true
       try {
         pass(filter.push(delta))
-        if (known !== 'implicit' && filter.learnt === 'implicit')
-          model.reasoning?.set(request.model, 'implicit')
+        if (filter.learnt === 'implicit') teach('implicit')
       } catch (error) {
         fail(error)
       }
@@ -78,11 +84,11 @@ export function generateProse(
     toolCalls: (made) => {
       calls = made
     },
-    done: (usage) => {
+    done: (usage, cut = false) => {
       if (closed) return
       let all: readonly ToolCall[]
       try {
-        all = endText(calls)
+        all = endText(calls, cut)
       } catch (error) {
         fail(error)
         return

@@ -80,6 +80,14 @@ function ask(model: LanguageModel, request: GenerateRequest = REQUEST): Promise<
   })
 }
 
+/** Asks and resolves with `cut` of the end of the answer. */
+function askCut(model: LanguageModel): Promise<boolean | undefined> {
+  return new Promise((resolve, reject) => {
+    const done = (_usage: unknown, cut?: boolean) => resolve(cut)
+    model.generate(REQUEST, { text: () => {}, toolCalls: () => {}, done, failed: reject })
+  })
+}
+
 const bodies = (fake: FakeOpenAi) => fake.requests.map(({ body }) => JSON.parse(String(body)))
 
 t.test('a plain reply: text, usage with the cached part of the prompt, and the request', async (t) => {
@@ -308,4 +316,15 @@ t.test('nothing follows a cancellation, and the request is closed', async (t) =>
   })
   await fake.until(() => fake.requests[0]?.aborted === true)
   t.same(seen, ['Na'])
+})
+
+t.test('an answer that the model did not finish says so', async (t) => {
+  const { fake, model } = await setUp(t)
+  const ends = ['max_tokens', 'model_context_window_exceeded', 'refusal', 'end_turn'] as const
+  for (const reason of ends) {
+    const frames = [MESSAGE_START, ...textBlockFrames(['The user wants']), messageDelta(reason), MESSAGE_STOP]
+    fake.enqueue('messages', eventStream(frames))
+  }
+  const cuts = [await askCut(model), await askCut(model), await askCut(model), await askCut(model)]
+  t.same(cuts, [true, true, true, false])
 })

@@ -98,6 +98,9 @@ function bodyOf(
   }
 }
 
+/** Values of `stop_reason` for a message that the model did not finish. */
+const CUTS: ReadonlySet<unknown> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
+
 /** Reads the events of one message and reports them; reports nothing once the signal is aborted. */
 class MessageReader implements ReplyReader {
   readonly #events: GenerateEvents
@@ -164,6 +167,7 @@ class MessageReader implements ReplyReader {
     const [promptTokens, completionTokens] = [this.#promptTokens, this.#completionTokens]
     this.#events.done(
       promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens },
+      CUTS.has(this.#stopReason),
     )
   }
 

@@ -195,6 +195,26 @@ t.test('missing and additional fields of compatible servers', async (t) => {
   t.match(await ask(model), { text: 'I cannot.', error: null }, 'a refusal is what the model says')
 })
 
+/** Asks and resolves with `cut` of the end of the answer. */
+function askCut(model: LanguageModel): Promise<boolean | undefined> {
+  return new Promise((resolve, reject) => {
+    const done = (_usage: unknown, cut?: boolean) => resolve(cut)
+    model.generate(REQUEST, { text: () => {}, toolCalls: () => {}, done, failed: reject })
+  })
+}
+
+t.test('an answer that the model did not finish says so', async (t) => {
+  const { fake, model } = await setUp(t)
+  const ends = ['length', 'stop', 'content_filter'] as const
+  fake.enqueue(
+    'chat',
+    ...ends.map((reason) => eventStream([textFrame('The user wants'), finishFrame(reason), DONE_FRAME])),
+    jsonReply('{"choices":[{"message":{"content":"Ji."},"finish_reason":"length"}]}'),
+  )
+  const cuts = [await askCut(model), await askCut(model), await askCut(model), await askCut(model)]
+  t.same(cuts, [true, false, true, true])
+})
+
 t.test('contents in parts, a message that is repeated, the older field of calls', async (t) => {
   const { fake, model } = await setUp(t)
   const parts =

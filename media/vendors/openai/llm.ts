@@ -100,6 +100,17 @@ export function openAiLanguageModel(
   }
 }
 
+/**
+ * Values of `finish_reason` for an answer that the model did not finish: two of OpenAI, one of DeepSeek, one of vLLM.
+ * https://platform.openai.com/docs/api-reference/chat/object, https://api-docs.deepseek.com/api/create-chat-completion
+ */
+const CUTS: ReadonlySet<unknown> = new Set([
+  'length',
+  'content_filter',
+  'insufficient_system_resource',
+  'abort',
+])
+
 /** Reads the chunks of one reply and reports them; reports nothing once the signal is aborted. */
 class ChatReader implements ReplyReader {
   readonly #events: GenerateEvents
@@ -108,6 +119,8 @@ class ChatReader implements ReplyReader {
   /** True if a part of the answer was received. */
   #began = false
   #finished = false
+  /** True if the server ended the answer before the model had finished. */
+  #cut = false
   #usage: { promptTokens: number; completionTokens: number } | null = null
   /** `[DONE]` was received; anything after it is ignored. */
   complete = false
@@ -143,6 +156,7 @@ class ChatReader implements ReplyReader {
     if (choice.finish_reason === 'error') throw streamedError(chunk)
     // A body without a stream is complete by itself.
     if (typeof choice.finish_reason === 'string' || whole) this.#finished = true
+    if (CUTS.has(choice.finish_reason)) this.#cut = true
     if (isRecord(choice.delta)) this.#readDelta(choice.delta)
     // Some servers repeat the whole message at the end of a stream.
     else if (isRecord(choice.message) && !this.#began) this.#readDelta(choice.message)
@@ -161,7 +175,7 @@ class ChatReader implements ReplyReader {
     if (calls.length > 0) this.#events.toolCalls(calls)
     if (this.#signal.aborted) return
     if (this.#usage !== null) this.#counted(this.#usage.promptTokens)
-    this.#events.done(this.#usage)
+    this.#events.done(this.#usage, this.#cut)
   }
 
   #readDelta(delta: Readonly<Record<string, unknown>>): void {
