@@ -17,6 +17,15 @@ const BLOCKS = new Set(
 const CELLS = new Set(['td', 'th'])
 const SPACES = /\s+/g
 
+/** An open heading: an element `h1` to `h6`, or one with that role (WAI-ARIA). */
+interface Heading {
+  readonly name: string
+  readonly level: number
+  readonly isRole: boolean
+  /** Number of open elements with this name: the heading and those within it. */
+  depth: number
+}
+
 /**
  * Returns the blocks of an HTML page. It is read as a stream, so that its depth costs nothing, and nothing is
  * fetched. Cells of a table row are separated by ` | `.
@@ -24,17 +33,29 @@ const SPACES = /\s+/g
 export function htmlBlocks(html: string): TextBlock[] {
   const blocks: TextBlock[] = []
   let text = ''
-  let level: number | null = null
   let skipped = 0
   let heads = 0
-  /** The open elements that are headings by their role (WAI-ARIA), by name. */
-  const roles: string[] = []
+  /** Open headings, the innermost one last. */
+  const headings: Heading[] = []
   /** For each open button, whether its text is skipped. */
   const buttons: boolean[] = []
   const end = (): void => {
     const trimmed = withoutLastCells(text.replace(SPACES, ' ')).trim()
-    if (trimmed !== '') blocks.push({ text: trimmed, level, page: null })
+    if (trimmed !== '') blocks.push({ text: trimmed, level: headings.at(-1)?.level ?? null, page: null })
     text = ''
+  }
+  /** Begins a block or heading. A block within a heading does not end the heading, which is one text of several lines. */
+  const begin = (name: string, isHeading: boolean): void => {
+    const top = headings.at(-1)
+    if (top !== undefined) text = text.replace(SPACES, ' ')
+    if (top !== undefined && text.length > MAX_HEADING) headings.length = 0
+    else if (top !== undefined && !isHeading && (top.isRole || name === 'br' || text.trim() === '')) {
+      text += ' '
+      return
+    }
+    end()
+    // The end tag of the open heading is missing or wrong.
+    if (top?.isRole === false && (!isHeading || headingLevel(name) !== null)) headings.pop()
   }
   const parser = new Parser(
     {
@@ -43,22 +64,19 @@ export function htmlBlocks(html: string): TextBlock[] {
         if (HEADS.has(name)) heads++
         if (name === 'button') {
           const opens = 'aria-expanded' in attributes || 'aria-controls' in attributes
-          const skips = heads === 0 && roles.length === 0 && !opens
+          const skips = heads === 0 && headings.length === 0 && !opens
           buttons.push(skips)
           if (skips) skipped++
           else if (heads === 0) end()
         }
-        if (attributes.role === 'heading' && headingLevel(name) === null && roles.length < MAX_ROLES) {
-          roles.push(name)
-          end()
-          level = roleLevel(attributes['aria-level'])
-          return
-        }
+        const own = headingLevel(name)
+        const level = own ?? (attributes.role === 'heading' ? roleLevel(attributes['aria-level']) : null)
         // A paragraph in a cell belongs to the row.
-        if (BLOCKS.has(name)) {
-          end()
-          level = headingLevel(name)
-        }
+        if (level !== null || BLOCKS.has(name)) begin(name, level !== null)
+        const top = headings.at(-1)
+        if (level !== null && headings.length < MAX_HEADINGS) {
+          headings.push({ name, level, isRole: own === null, depth: 1 })
+        } else if (top?.name === name) top.depth++
       },
       ontext(part) {
         if (skipped === 0) text += part
@@ -69,18 +87,15 @@ export function htmlBlocks(html: string): TextBlock[] {
         if (name === 'button') {
           const skips = buttons.pop() ?? false
           if (skips) skipped = Math.max(0, skipped - 1)
-          else if (heads === 0 && roles.length === 0) end()
+          else if (heads === 0 && headings.length === 0) end()
         }
-        if (roles.at(-1) === name) {
-          roles.pop()
+        const top = headings.at(-1)
+        if (top?.name === name && --top.depth === 0) {
           end()
-          level = null
-        }
+          headings.pop()
+        } else if (top !== undefined && BLOCKS.has(name)) text += ' '
+        else if (BLOCKS.has(name)) end()
         if (CELLS.has(name)) text += ' | '
-        if (BLOCKS.has(name)) {
-          end()
-          level = null
-        }
       },
     },
     { decodeEntities: true },
@@ -97,7 +112,9 @@ function withoutLastCells(text: string): string {
   return text.slice(0, end)
 }
 
-const MAX_ROLES = 100
+const MAX_HEADINGS = 100
+/** Maximum length (UTF-16 units) of a heading in which blocks begin. A longer one is a section with wrong marks. */
+const MAX_HEADING = 300
 /** Level of a heading without a stated one (WAI-ARIA 1.2). */
 const ROLE_LEVEL = 2
 
