@@ -1,4 +1,5 @@
 import t from 'tap'
+import { declaredArguments } from '../../media/agent/tools/tool-arguments.js'
 import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
 import { type ConfigPatch, defaultConfig } from './config.js'
 import { mergeConfig } from './merge.js'
@@ -260,6 +261,8 @@ t.test('the model learns where it may transfer', async (t) => {
   })
   const withDefault = toolsOf([], { destinations: offered, defaultDestinationId: 'tdst_2' })[0]
   t.match(withDefault?.parameters[0], { required: false, description: /Default: owner/ })
+  const declared = declaredArguments(withDefault?.parameters ?? [], { destination: '', reason: 'A bill.' })
+  t.same(declared, { reason: 'A bill.' }, 'a blank destination is the default')
 
   const own = { ...bare, name: 'person', preset: 'transfer_call', description: 'My words.' }
   t.match(toolsOf([own]), [

@@ -51,12 +51,36 @@ t.test('arguments get their declared type or are refused', async (t) => {
     ['boolean', 1, null],
   ] as const
   for (const [type, given, expected] of rows) {
-    const found = declaredArguments([parameter('a', type)], { a: given })
+    const found = declaredArguments([parameter('a', type, true)], { a: given })
     if (expected === null)
       t.match(found, /^Failed: the parameter a must be .* Nothing was sent\.$/, `${given}`)
     else t.same(found, { a: expected }, `${type} ${given}`)
   }
 })
+
+t.test(
+  'a blank text for an optional parameter is no argument, unless the parameter is any text',
+  async (t) => {
+    const size = { ...parameter('size', 'string'), values: ['Small', 'Large'] }
+    const count = { ...parameter('count', 'integer'), values: ['1', '2'] }
+    const all = [
+      size,
+      count,
+      parameter('price', 'number'),
+      parameter('new', 'boolean'),
+      parameter('note', 'string'),
+    ]
+    for (const blank of ['', ' ', '\n']) {
+      const given = { size: blank, count: blank, price: blank, new: blank, note: blank }
+      t.same(declaredArguments(all, given), { note: blank })
+      t.match(declaredArguments([{ ...size, required: true }], given), /size must be one of: Small, Large/)
+      t.match(declaredArguments([{ ...count, required: true }], given), /count must be a whole number/)
+    }
+    const empty = { ...size, values: ['', 'Large'] }
+    t.same(declaredArguments([empty], { size: '' }), { size: '' }, 'a declared value')
+    t.match(declaredArguments([size], { size: 'huge' }), /size must be one of/)
+  },
+)
 
 t.test('only a declared value is taken, in its declared spelling', async (t) => {
   const parameters = [{ ...parameter('size', 'string', true), values: ['Small', 'Large'] }]

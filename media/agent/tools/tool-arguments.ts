@@ -9,7 +9,7 @@ const MAX_HINT = 400
 /**
  * Returns the declared arguments of a tool in their declared types, or a message for the model when they do not
  * satisfy the declaration: the tool then does not run. Leaves out arguments that are not declared, because a caller
- * may persuade the model to add some.
+ * may persuade the model to add some. Leaves out a blank text for an optional parameter that does not allow it.
  */
 export function declaredArguments(
   parameters: readonly Parameter[],
@@ -23,9 +23,13 @@ export function declaredArguments(
       continue
     }
     const value = convert(raw, type)
-    if (value === null) return failure(`the parameter ${name} must be ${TYPE[type]}`)
-    const chosen = values === undefined ? value : (oneOf(values, value) ?? null)
-    if (chosen === null) return failure(`the parameter ${name} must be one of: ${values?.join(', ')}`)
+    const chosen = value === null || values === undefined ? value : (oneOf(values, value) ?? null)
+    if (chosen === null) {
+      // Models write a blank text for an optional parameter that they do not use.
+      if (!required && typeof raw === 'string' && raw.trim() === '') continue
+      if (value === null) return failure(`the parameter ${name} must be ${TYPE[type]}`)
+      return failure(`the parameter ${name} must be one of: ${values?.join(', ')}`)
+    }
     entries.push([name, chosen])
   }
   return Object.fromEntries(entries)
