@@ -44,6 +44,34 @@ t.test('stray bytes of another encoding cost one character each', async (t) => {
   )
 })
 
+t.test('every byte of windows-1252', async (t) => {
+  const c1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+  const rest = Array.from({ length: 96 }, (_, n) => String.fromCharCode(0xa0 + n)).join('')
+  const high = Uint8Array.from({ length: 128 }, (_, n) => 0x80 + n)
+  t.equal(decodeText(high), c1 + rest)
+})
+
+t.test('the number of stray bytes does not decide how many decoders are made', async (t) => {
+  const made: unknown[] = []
+  const { TextDecoder } = globalThis
+  globalThis.TextDecoder = class extends TextDecoder {
+    constructor(...options: ConstructorParameters<typeof TextDecoder>) {
+      super(...options)
+      made.push(options)
+    }
+  }
+  t.teardown(() => {
+    globalThis.TextDecoder = TextDecoder
+  })
+  const many = 200_000
+  t.ok(decodeText(Buffer.alloc(many, 0xe0)) === 'à'.repeat(many), 'windows-1252')
+  t.equal(made.length, 2)
+  const letters = Buffer.concat([Buffer.from('नम'), Buffer.from([0x96])])
+  const alternating = Buffer.alloc(many * letters.length, letters)
+  t.ok(decodeText(alternating) === 'नम–'.repeat(many), 'in UTF-8, also where pieces meet')
+  t.equal(made.length, 4)
+})
+
 t.test('valid UTF-8 is read as it is, and no bytes fail', async () => {
   fc.assert(
     fc.property(

@@ -35,33 +35,54 @@ function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
  * 56542).
  */
 const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+/** UTF-8 of the characters of the bytes 0x80 to 0xff in windows-1252. */
+const WESTERN = Array.from({ length: 128 }, (_, n) =>
+  new TextEncoder().encode(C1[n] ?? String.fromCharCode(0x80 + n)),
+)
 
-function westernText(bytes: Uint8Array): string {
-  const text = new TextDecoder('windows-1252').decode(bytes)
-  return text.replace(/[\x80-\x9f]/g, (character) => C1[character.charCodeAt(0) - 0x80] ?? character)
-}
+/** Number of bytes of UTF-8 that are decoded at once. */
+const PIECE = 65_536
+/** Maximum number of bytes of one character. */
+const LONGEST = 4
 
 function mixedText(bytes: Uint8Array): string {
-  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-  const parts: string[] = []
   let characters = 0
   let stray = 0
-  let start = 0
   for (let at = 0; at < bytes.length; ) {
     const length = sequenceLength(bytes, at)
     if (length > 1) characters++
-    if (length > 0) {
-      at += length
-      continue
-    }
-    stray++
-    parts.push(utf8.decode(bytes.subarray(start, at)), westernText(bytes.subarray(at, at + 1)))
-    start = ++at
+    if (length === 0) stray++
+    at += Math.max(1, length)
   }
   // Two letters of windows-1252 rarely look like one character of UTF-8.
-  if (characters <= stray) return westernText(bytes)
-  parts.push(utf8.decode(bytes.subarray(start)))
-  return parts.join('').replace(/^\ufeff/, '')
+  return characters > stray ? recoded(bytes, sequenceLength) : recoded(bytes, asciiLength)
+}
+
+/**
+ * Decodes a text of two encodings. `lengthAt` returns the length of the UTF-8 sequence at a place, or 0 for a byte of
+ * windows-1252.
+ */
+function recoded(bytes: Uint8Array, lengthAt: (bytes: Uint8Array, at: number) => number): string {
+  const piece = new Uint8Array(PIECE + LONGEST)
+  const decoder = new TextDecoder('utf-8')
+  let text = ''
+  let to = 0
+  for (let at = 0; at < bytes.length; ) {
+    const length = lengthAt(bytes, at)
+    const western = length === 0 ? WESTERN[(bytes[at] ?? 0) - 0x80] : undefined
+    if (western === undefined) for (let n = 0; n < length; n++) piece[to++] = bytes[at + n] ?? 0
+    else for (let n = 0; n < western.length; n++) piece[to++] = western[n] ?? 0
+    at += Math.max(1, length)
+    if (to >= PIECE || at >= bytes.length) {
+      text += decoder.decode(piece.subarray(0, to), { stream: true })
+      to = 0
+    }
+  }
+  return text
+}
+
+function asciiLength(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) < 0x80 ? 1 : 0
 }
 
 /** Returns the length of the UTF-8 sequence at a place (RFC 3629), or 0 if there is none. */
