@@ -14,22 +14,23 @@ import { readSessionBody } from './session-body.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import { onlyUserIn, userOf } from './sip-uri.js'
 
-/**
- * Returns the refusal for an INVITE of unacceptable form (RFC 3261 8.2.2, 8.2.3); null when it is acceptable.
- */
-export function inviteFormError(
-  req: RawMessage,
-): { readonly status: number; readonly headers: Record<string, string> } | null {
-  if (!req.has('Contact')) return { status: 400, headers: {} }
+/** The offer of an INVITE, or its refusal. */
+export type InviteForm =
+  /** `offer` is '' for a delayed offer. */
+  | { readonly ok: true; readonly offer: string }
+  | { readonly ok: false; readonly status: number; readonly headers: Readonly<Record<string, string>> }
+
+/** Checks the form of an INVITE and reads its offer (RFC 3261 8.2.2, 8.2.3). */
+export function readInvite(req: RawMessage): InviteForm {
+  if (!req.has('Contact')) return { ok: false, status: 400, headers: {} }
   const unsupported = unsupportedBy(req.get('Require'))
-  if (unsupported !== null) return { status: 420, headers: unsupported }
+  if (unsupported !== null) return { ok: false, status: 420, headers: unsupported }
   // RFC 3261 13.3.1: the INVITE expired on its way.
-  if (expiresS(req) === 0) return { status: 487, headers: {} }
+  if (expiresS(req) === 0) return { ok: false, status: 487, headers: {} }
   const tooShort = sessionIntervalError(req)
-  if (tooShort !== null) return tooShort
+  if (tooShort !== null) return { ok: false, ...tooShort }
   const body = readSessionBody(req)
-  if (!body.ok) return { status: body.status, headers: { ...body.headers } }
-  return null
+  return body.ok ? { ok: true, offer: body.sdp } : body
 }
 
 /** Returns the time in which the caller wants a final response (s, RFC 3261 20.19); null without a limit. */
@@ -76,10 +77,12 @@ export class IncomingInvite {
   /** Settles `accept`: after a CANCEL or a lost connection the library may never call back. */
   #abort: ((why: 'cancelled' | 'lost') => void) | null = null
 
+  /** `offer` is that of `readInvite`. */
   constructor(
     srf: RawSrf,
     req: RawRequest,
     res: RawResponse,
+    offer: string,
     open: Set<ConnectionBound>,
     tools: { clock: Clock; log: Log },
   ) {
@@ -90,8 +93,7 @@ export class IncomingInvite {
     this.sourceAddress = req.source_address
     this.sourcePort = req.source_port
     this.transport = req.protocol
-    const body = readSessionBody(req)
-    this.body = body.ok ? body.sdp : ''
+    this.body = offer
     this.#srf = srf
     this.#req = req
     this.#res = res

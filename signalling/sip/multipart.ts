@@ -11,6 +11,10 @@ export interface BodyPart {
 }
 
 const MAX_PARTS = 64
+/** Maximum number of header lines of a part; a folded header has several. */
+const MAX_HEADER_LINES = 64
+/** Maximum number of parameters of a header. More are ignored. */
+const MAX_PARAMETERS = 64
 const MAX_BOUNDARY = 256
 const CR = 0x0d
 const LF = 0x0a
@@ -35,12 +39,12 @@ export function headerValue(value: string): string {
   return (splitParameters(value)[0]?.split(',', 1)[0] ?? '').trim().toLowerCase()
 }
 
-/** Splits at semicolons outside of quotes. */
+/** Splits at semicolons outside of quotes. Returns the value and at most 64 parameters. */
 function splitParameters(value: string): string[] {
   const pieces: string[] = []
   let start = 0
   let quoted = false
-  for (let at = 0; at < value.length; at++) {
+  for (let at = 0; at < value.length && pieces.length <= MAX_PARAMETERS; at++) {
     const c = value[at]
     if (quoted && c === '\\') at++
     else if (c === '"') quoted = !quoted
@@ -49,22 +53,33 @@ function splitParameters(value: string): string[] {
       start = at + 1
     }
   }
-  pieces.push(value.slice(start))
+  if (pieces.length <= MAX_PARAMETERS) pieces.push(value.slice(start))
   return pieces
 }
 
 /**
- * Splits a multipart body. `contentType` is the header of the whole. Returns null when no delimiter is found or there
- * are more than 64 parts. Text before the first delimiter and after the last is ignored.
+ * Splits a multipart body. `contentType` is the header of the whole. Returns null when no delimiter is found, when
+ * there are more than 64 parts, or when a part has more than 64 header lines. Text before the first delimiter and after
+ * the last is ignored.
  */
 export function parseMultipart(contentType: string, body: string): readonly BodyPart[] | null {
   const named = headerParameter(contentType, 'boundary')
   for (const boundary of [named, firstDelimiter(body)]) {
     if (boundary === null || boundary === '' || boundary.length > MAX_BOUNDARY) continue
     const parts = splitParts(body, `--${boundary}`)
-    if (parts === null || parts.length > 0) return parts?.map(readPart) ?? null
+    if (parts === null || parts.length > 0) return parts && readParts(parts)
   }
   return null
+}
+
+function readParts(texts: readonly string[]): readonly BodyPart[] | null {
+  const parts: BodyPart[] = []
+  for (const text of texts) {
+    const part = readPart(text)
+    if (part === null) return null
+    parts.push(part)
+  }
+  return parts
 }
 
 /** Returns the boundary that the body itself begins with; null without one. */
@@ -98,7 +113,7 @@ function splitParts(body: string, delimiter: string): string[] | null {
   }
   // The last part has no delimiter behind it: the body was cut off, or its end is missing.
   if (start >= 0 && start < body.length) parts.push(body.slice(start))
-  return parts
+  return parts.length > MAX_PARTS ? null : parts
 }
 
 function isBreak(c: number): boolean {
@@ -115,12 +130,12 @@ function afterBreak(text: string, at: number): number {
   return Math.min(at + 1, text.length)
 }
 
-/** Reads headers until a blank line, or until a line that is no header. */
-function readPart(text: string): BodyPart {
+/** Reads headers until a blank line, or until a line that is no header. Returns null for too many header lines. */
+function readPart(text: string): BodyPart | null {
   const headers = new Map<string, string>()
   let last = ''
   let at = 0
-  while (at < text.length) {
+  for (let lines = 0; at < text.length; lines++) {
     const found = text.slice(at).search(/[\r\n]/)
     const end = found < 0 ? text.length : at + found
     const line = text.slice(at, end)
@@ -128,6 +143,7 @@ function readPart(text: string): BodyPart {
       at = afterBreak(text, end)
       break
     }
+    if (lines === MAX_HEADER_LINES) return null
     if (/^[ \t]/.test(line) && last !== '') headers.set(last, `${headers.get(last)} ${line.trim()}`)
     else {
       const match = HEADER_LINE.exec(line)
@@ -149,12 +165,32 @@ function decoded(text: string, encoding: string): string {
     case 'base64':
       return Buffer.from(text, 'base64').toString()
     case 'quoted-printable':
-      return text
-        .replaceAll(/=\r?\n/g, '')
-        .replaceAll(/=([0-9A-Fa-f]{2})/g, (_all, hex: string) =>
-          String.fromCharCode(Number.parseInt(hex, 16)),
-        )
+      return quotedPrintable(text)
     default:
       return text
   }
+}
+
+const EQUALS = 0x3d
+
+/** Decodes quoted-printable octets as UTF-8 (RFC 2045 6.7). An `=` without two hexadecimal digits is text. */
+function quotedPrintable(text: string): string {
+  const bytes = Buffer.from(text.replaceAll(/=\r?\n/g, ''))
+  let to = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    const high = hexDigit(bytes[at + 1])
+    const low = hexDigit(bytes[at + 2])
+    const isCoded = byte === EQUALS && high >= 0 && low >= 0
+    bytes[to++] = isCoded ? high * 16 + low : byte
+    if (isCoded) at += 2
+  }
+  return bytes.toString('utf8', 0, to)
+}
+
+/** Returns the value of a hexadecimal digit, or -1 for any other character. */
+function hexDigit(code = 0): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = (code | 0x20) - 0x61
+  return letter >= 0 && letter < 6 ? letter + 10 : -1
 }

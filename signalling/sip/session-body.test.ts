@@ -3,7 +3,7 @@ import { mutatedBytes } from '../../fixtures/fuzz/mutation.js'
 import { seeded } from '../../fixtures/host/random.js'
 import { oddities } from '../../fixtures/oddities/cases.js'
 import { parseSdp } from '../sdp/sdp-parser.js'
-import { parseMultipart } from './multipart.js'
+import { headerParameter, headerValue, parseMultipart } from './multipart.js'
 import { readSessionBody, sessionSdpOf } from './session-body.js'
 
 function message(type: string, body: string, disposition = '') {
@@ -38,13 +38,33 @@ t.test('an encoding that is not understood', async (t) => {
   t.strictSame(readSessionBody(body), { ok: false, status: 415, headers: { 'Accept-Encoding': 'identity' } })
 })
 
-t.test('many parts are refused, and many headers are read', async (t) => {
+t.test('many parts and many header lines are refused', async (t) => {
   const part = (count: number) => '--b\r\n\r\nx\r\n'.repeat(count)
   t.equal(parseMultipart('multipart/mixed;boundary=b', part(64))?.length, 64)
-  t.equal(parseMultipart('multipart/mixed;boundary=b', part(66)), null)
-  const headers = parseMultipart('multipart/mixed;boundary=b', `--b\r\n${'a: b\r\n'.repeat(9000)}\r\nv=0`)
-  t.match(headers, [{ body: 'v=0' }])
+  t.equal(parseMultipart('multipart/mixed;boundary=b', part(65)), null)
+  const sdp = 'Content-Type: application/sdp\r\n'
+  for (const line of ['a: b\r\n', ' b\r\n']) {
+    const body = (lines: number) => `--b\r\n${sdp}${line.repeat(lines - 1)}\r\nv=0`
+    t.match(parseMultipart('multipart/mixed;boundary=b', body(64)), [{ body: 'v=0' }])
+    t.equal(parseMultipart('multipart/mixed;boundary=b', body(65)), null)
+    const refusal = { ok: false, status: 400, headers: {} }
+    t.strictSame(readSessionBody(message('multipart/mixed;boundary=b', body(65))), refusal)
+    t.equal(sessionSdpOf(message('multipart/mixed;boundary=b', body(65))), '')
+  }
   t.equal(parseMultipart('multipart/mixed;boundary=b', '--b'.repeat(20_000)), null)
+})
+
+t.test('of a header with many parameters the first 64 are read', async (t) => {
+  const header = (before: number) => `text/plain${';a'.repeat(before)};name=x${';b'.repeat(9000)}`
+  t.equal(headerParameter(header(63), 'name'), 'x')
+  t.equal(headerParameter(header(64), 'name'), null)
+  t.equal(headerValue(header(64)), 'text/plain')
+})
+
+t.test('quoted-printable octets are UTF-8, and text without two digits stays', async (t) => {
+  const body =
+    '--b\nContent-Transfer-Encoding: quoted-printable\n\n=e0=A4=\n=A8 = =3 =3g =3D=\r\n3D é=\n--b--'
+  t.match(parseMultipart('multipart/mixed;boundary=b', body), [{ body: 'न = =3 =3g =3D é=' }])
 })
 
 t.test('almost valid bodies are answered, and nothing is taken for SDP that is none', async (t) => {

@@ -6,7 +6,7 @@ import { silentLog } from '../../media/base/log.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { DialogEnd, ReferReport } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { inviteFormError } from './incoming-invite.js'
+import { readInvite } from './incoming-invite.js'
 import { DialogHandle } from './sip-dialog.js'
 
 /* A dialog of drachtio-srf in memory, for what takes a drachtio-server or minutes with sockets. */
@@ -110,11 +110,11 @@ t.test('a session interval below 90 s is refused by the application too', async 
       cancel: () => {},
     })
   }
-  const refused = { status: 422, headers: { 'Min-SE': '90' } }
-  t.same(inviteFormError(message('60')), refused)
-  t.same(inviteFormError(message('89;refresher=uac')), refused)
-  t.equal(inviteFormError(message('90')), null)
-  t.equal(inviteFormError(message('soon')), null)
+  const refused = { ok: false, status: 422, headers: { 'Min-SE': '90' } }
+  t.same(readInvite(message('60')), refused)
+  t.same(readInvite(message('89;refresher=uac')), refused)
+  t.same(readInvite(message('90')), { ok: true, offer: '' })
+  t.same(readInvite(message('soon')), { ok: true, offer: '' })
   const statuses: number[] = []
   const raw = rawDialog(() => {})
   new DialogHandle(raw, new Set(), { clock: new VirtualClock(), log: silentLog }, null)

@@ -11,7 +11,7 @@ import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
 import { type DialGate, permitRefusal } from './dial-gate.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { IncomingInvite, inviteFormError } from './incoming-invite.js'
+import { IncomingInvite, readInvite } from './incoming-invite.js'
 import { IncomingRegister } from './incoming-register.js'
 import { unsupportedBy } from './option-tags.js'
 import { OutgoingInvite, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
@@ -294,16 +294,16 @@ class DrachtioServer implements SipServer {
   }
 
   #invited(srf: RawSrf, req: RawRequest, res: RawResponse): void {
-    const wrong = inviteFormError(req)
-    if (wrong) {
-      res.send(wrong.status, { headers: wrong.headers })
+    const form = readInvite(req)
+    if (!form.ok) {
+      res.send(form.status, { headers: form.headers })
       return
     }
     if (!this.#handler || !this.#accepted()) {
       res.send(503, { headers: RETRY_AFTER })
       return
     }
-    const invite = new IncomingInvite(srf, req, res, this.#open, this.#options)
+    const invite = new IncomingInvite(srf, req, res, form.offer, this.#open, this.#options)
     try {
       this.#handler(invite)
     } catch (error) {
