@@ -69,6 +69,19 @@ t.test('a little damage in a long text does not refuse it', async (t) => {
   t.same(readableBlocks([block]).blocks, [{ ...block, text: `${words}cafe` }])
 })
 
+t.test('pages with one damage make one sentence', async (t) => {
+  const texts = ['We open at nine.', '\0\0', 'à¤¨à¤®', '\0\0\0', '\0', 'à¤«à¥€']
+  const blocks = texts.map((text, n) => ({ text, level: null, page: n + 1 }))
+  const sentences =
+    /^The words of pages 2 and 4 to 5 cannot be read: the file does not say .*\. The words of pages 3 and 6 cannot be read: the text was saved .*\. They are left out\. Save /
+  const read = readableBlocks(blocks)
+  t.same(read.blocks, blocks.slice(0, 1))
+  t.match(read.warnings, [sentences])
+  t.throws(() => readableBlocks(blocks.slice(1)), {
+    message: /pages 2 and 4 to 5 .* pages 3 and 6 .*\. Save /,
+  })
+})
+
 t.test('pages in words', async (t) => {
   t.equal(pagesText([2]), 'page 2')
   t.equal(pagesText([2, 5, 7, 8, 9]), 'pages 2, 5 and 7 to 9')

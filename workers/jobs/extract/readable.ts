@@ -53,19 +53,24 @@ export function readableBlocks(blocks: readonly TextBlock[]): ReadText {
     else page.push(block)
   }
   const good: TextBlock[] = []
-  const bad: number[] = []
-  let damage: Damage | null = null
+  /** The pages with each damage. Empty for a document without pages. */
+  const bad = new Map<Damage, number[]>()
   for (const [page, parts] of pages) {
-    const found = damageOf(parts.map(({ text }) => text))
-    if (found === null) good.push(...parts.map(cleaned).filter(({ text }) => text !== ''))
-    else {
-      damage ??= found
-      if (page !== null) bad.push(page)
+    const damage = damageOf(parts.map(({ text }) => text))
+    if (damage === null) {
+      good.push(...parts.map(cleaned).filter(({ text }) => text !== ''))
+      continue
     }
+    const damaged = bad.get(damage) ?? []
+    if (page !== null) damaged.push(page)
+    bad.set(damage, damaged)
   }
-  if (damage === null) return { blocks: good, warnings: [] }
-  const of = bad.length === 0 ? 'The words of the document' : `The words of ${pagesText(bad)}`
-  const reason = `${of} cannot be read: ${REASON[damage]}.`
+  if (bad.size === 0) return { blocks: good, warnings: [] }
+  const reasons = [...bad].map(([damage, damaged]) => {
+    const place = damaged.length === 0 ? 'the document' : pagesText(damaged)
+    return `The words of ${place} cannot be read: ${REASON[damage]}.`
+  })
+  const reason = reasons.join(' ')
   if (good.length === 0) throw new RefusedDocument(`${reason} ${HELP}`)
   return { blocks: good, warnings: [`${reason} They are left out. ${HELP}`] }
 }
