@@ -60,7 +60,7 @@ const MAX_STEP_MS = 20
  * Maximum step of the sequence number within a key whose timestamp moves: two packets may be lost in a row. The step
  * is larger when three end packets were lost.
  */
-const MAX_MISSING = 3
+const MAX_AHEAD = 3
 /** Maximum time (ms) between two packets of a key that has ended. */
 const ECHO_MS = 500
 
@@ -100,7 +100,7 @@ function relationToHeld(
   }
   if (moved === MAX_DURATION && key.duration > 0x8000) return 'segment'
   if (moved < 0) return 'next'
-  const steady = ahead > 0 && ahead <= MAX_MISSING && moved <= ahead * PACKET_MS * perMs
+  const steady = ahead > 0 && ahead <= MAX_AHEAD && moved <= ahead * PACKET_MS * perMs
   // There is a pause between two keys.
   return moved <= key.duration || steady ? 'same' : 'next'
 }
