@@ -264,7 +264,9 @@ async function resetSecondFactors(args: readonly string[]): Promise<number> {
   return withDatabase(async (db) => {
     const removed = await resetFactors({ db, clock: systemClock }, email.data)
     if (removed === null) throw new UsageError(`${email.data} has no account`)
-    process.stdout.write(`${removed} second factors removed; the account is signed out everywhere\n`)
+    process.stdout.write(
+      `${removed} second ${removed === 1 ? 'factor' : 'factors'} removed; the account is signed out everywhere\n`,
+    )
   })
 }
 

@@ -33,12 +33,14 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_DATABASE_CONNECTIONS',
     default: '10',
-    description: 'Maximum number of connections of this process to PostgreSQL; two more read lists and reports',
+    description:
+      'Maximum number of connections of this process to PostgreSQL; two more read lists and reports',
   },
   {
     name: 'PARLEY_DATABASE_STATEMENT_SECONDS',
     default: '10',
-    description: 'Time limit of one statement on PostgreSQL; a connection without an answer a second later counts as lost',
+    description:
+      'Time limit of one statement on PostgreSQL; a connection without an answer a second later counts as lost',
   },
   ...OBJECT_STORE_VARIABLES,
   {

@@ -158,6 +158,33 @@ t.test('a server that falls silent', async (t) => {
   t.ok(database.available)
 })
 
+t.test('a server that refuses writes', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const database = openDatabase(await postgres.createDatabase(), silentLog)
+  t.teardown(() => database.close())
+  const { db } = database
+  await migrate(database)
+  const readOnly = (trx: OpenDatabase['db']) => sql`set transaction read only`.execute(trx)
+  const refused = db.transaction().execute(async (trx) => {
+    await readOnly(trx)
+    await insert(trx, 'a')
+  })
+  await t.rejects(refused, { ...UNAVAILABLE, cause: { code: '25006' } })
+  t.notOk(database.available)
+  t.same(await stored(database), [], 'reading works')
+  await db.deleteFrom('organizations').where('id', '=', 'none').execute()
+  t.notOk(database.available, 'and proves nothing, nor does a change of no row')
+  const undone = db.transaction().execute(async (trx) => {
+    await insert(trx, 'b')
+    throw new Error('undone')
+  })
+  await t.rejects(undone, { message: 'undone' })
+  t.notOk(database.available, 'nor one that is rolled back')
+  await db.transaction().execute((trx) => insert(trx, 'c'))
+  t.ok(database.available)
+})
+
 t.test('a SQLite file without room', async (t) => {
   const database = openDatabase(`sqlite:${join(t.testdir({}), 'a.db')}`, silentLog)
   t.teardown(() => database.close())

@@ -16,9 +16,9 @@ export interface OpenDatabase {
   readonly reads: Db
   readonly dialect: Dialect
   /**
-   * False while the database is known to be unusable. SQLite: from a statement that failed because the file was full,
-   * failing or out of reach, until rows are written. PostgreSQL: from a failed connection until one succeeds; a
-   * server that refuses writes counts as available.
+   * False while the database is known to be unusable: from a statement that failed because the disk was full, failing or
+   * out of reach, or the server a standby, until rows are written. PostgreSQL also from a failed connection until one
+   * succeeds.
    */
   readonly available: boolean
   close(): Promise<void>

@@ -6,6 +6,15 @@ import { ofDriver, unavailable } from './transient-error.js'
 
 /** Error code of a write on a standby: after a failover the connection leads to the wrong server. */
 const READ_ONLY = '25006'
+/** Error codes of a server that reads and cannot write: a standby, a full disk, errors of input and output. */
+const REFUSES_WRITES: readonly string[] = [READ_ONLY, '53100', '58030']
+const WRITES: readonly string[] = ['INSERT', 'UPDATE', 'DELETE']
+
+/** Shared by the clients of a pool: whether the server takes writes. */
+export interface WriteState {
+  /** True from a refused write until rows are written. */
+  refused: boolean
+}
 
 /**
  * Client of PostgreSQL whose results become garbage with their query. In pg each promise of `query` hangs on a function
@@ -21,11 +30,21 @@ export class PromptClient implements PostgresPoolClient {
   readonly #statements: NamedStatements
   /** Longest wait for the answer to a statement (ms); null waits without a limit. */
   readonly #limitMs: number | null
+  readonly #writes: WriteState
+  #transacting = false
+  /** True if rows were written and not committed. */
+  #wrote = false
   /** Why the connection cannot be used any longer. */
   #broken: Error | null = null
 
-  constructor(client: pg.PoolClient, statements: NamedStatements, limitMs: number | null) {
+  constructor(
+    client: pg.PoolClient,
+    statements: NamedStatements,
+    limitMs: number | null,
+    writes: WriteState,
+  ) {
     this.#client = client
+    this.#writes = writes
     this.#statements = statements
     this.#limitMs = limitMs
     // For the whole life of the connection: the pool listens to idle clients only, and an error without a listener ends
@@ -60,6 +79,7 @@ export class PromptClient implements PostgresPoolClient {
           if (error === null || error === undefined) {
             if (limit !== null) clearTimeout(limit)
             const answer = result as PostgresQueryResult<R>
+            this.#noteSuccess(String(answer.command), Number(answer.rowCount ?? 0))
             // The server answers the COMMIT of a transaction that has failed with ROLLBACK, and without an error.
             if (text === 'commit' && String(answer.command) === 'ROLLBACK')
               reject(new EngineError('internal', 'an earlier error ended the transaction'))
@@ -70,7 +90,9 @@ export class PromptClient implements PostgresPoolClient {
       const fail = (error: Error): void => {
         if (limit !== null) clearTimeout(limit)
         reject(this.#broken === null ? ofDriver(error) : connectionLost(error))
-        if ('code' in error && error.code === READ_ONLY) this.#broken ??= error
+        const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+        if (code === READ_ONLY) this.#broken ??= error
+        if (REFUSES_WRITES.includes(code)) this.#writes.refused = true
       }
       // Without values the text is sent as it is, as `begin` is.
       const name = values.length === 0 ? undefined : this.#statements.nameOf(text)
@@ -84,6 +106,17 @@ export class PromptClient implements PostgresPoolClient {
         send(undefined, () => fail(error))
       })
     })
+  }
+
+  /** Notes that the server writes. Reading proves nothing, nor does a write before its commit. */
+  #noteSuccess(command: string, rows: number): void {
+    if (command === 'BEGIN') this.#transacting = true
+    if (command === 'COMMIT' || command === 'ROLLBACK') this.#transacting = false
+    if (command === 'BEGIN' || command === 'ROLLBACK') this.#wrote = false
+    if (WRITES.includes(command) && rows > 0) this.#wrote = true
+    if (this.#transacting || !this.#wrote) return
+    this.#wrote = false
+    this.#writes.refused = false
   }
 
   release(): void {

@@ -13,7 +13,7 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { NamedStatements } from './named-statements.js'
 import type { DatabaseLimits, Db, OpenDatabase } from './open-database.js'
-import { connectionLost, PromptClient } from './postgres-client.js'
+import { connectionLost, PromptClient, type WriteState } from './postgres-client.js'
 import type { Database } from './tables/schema.js'
 
 /** Time limit of the wait for a connection of the pool, and for the server to accept a new one (ms). */
@@ -74,6 +74,7 @@ class GuardedPool implements PostgresPool {
   readonly #pool: pg.Pool
   readonly #limitMs: number | null
   readonly #statements = new NamedStatements()
+  readonly #writes: WriteState = { refused: false }
   /** One client per connection: Kysely keeps data about each new one until the old generation is collected. */
   readonly #clients = new WeakMap<pg.PoolClient, PromptClient>()
   /** Error of the last try to connect, if no connection was open. Null after a success. */
@@ -89,9 +90,9 @@ class GuardedPool implements PostgresPool {
     this.#pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
   }
 
-  /** False from a failed try to connect until the next one that succeeds. */
+  /** False from a failed try to connect until one succeeds, and from a refused write until rows are written. */
   get available(): boolean {
-    return this.#failure === null
+    return this.#failure === null && !this.#writes.refused
   }
 
   async connect(): Promise<PromptClient> {
@@ -112,9 +113,13 @@ class GuardedPool implements PostgresPool {
       throw connectionLost(error)
     }
     this.#failure = null
-    const known = this.#clients.get(client) ?? new PromptClient(client, this.#statements, this.#limitMs)
+    const known = this.#clients.get(client) ?? this.#newClient(client)
     this.#clients.set(client, known)
     return known
+  }
+
+  #newClient(client: pg.PoolClient): PromptClient {
+    return new PromptClient(client, this.#statements, this.#limitMs, this.#writes)
   }
 
   async end(): Promise<void> {

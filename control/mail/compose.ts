@@ -151,7 +151,7 @@ const SECOND_FACTOR_MAILS: Readonly<
   },
   refused: {
     subject: 'Wrong second factors for your Parley account',
-    text: 'Somebody who knows your password gave a wrong second factor five times. They were not let in.',
+    text: 'Somebody gave a wrong second factor five times, and was refused. They know your password, or use a device on which you are signed in.',
   },
 }
 

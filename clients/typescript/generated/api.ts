@@ -364,12 +364,12 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/auth/factors/{id}/confirm', reply: 'data' }, input, options)
   }
 
-  /** Remove a second factor. Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required. The last factor stays if the account is of staff or an organization of the user requires one. Without a factor there are no recovery codes. */
+  /** Remove a second factor. The first answer is mfa_required. Give the proof that it asks for, then repeat the request within 10 minutes. The last factor stays if the account is of staff or an organization of the user requires one. Without a factor there are no recovery codes. */
   deleteFactor(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/auth/factors/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Replace the recovery codes. Makes ten new recovery codes; the earlier ones stop working. Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required. */
+  /** Replace the recovery codes. Makes ten new recovery codes; the earlier ones stop working. The first answer is mfa_required. Give the proof that it asks for, then repeat the request within 10 minutes. */
   createRecoveryCodes(options: RequestOptions = {}): Promise<RecoveryCodes> {
     return this.send({ method: 'POST', path: '/v1/auth/recovery-codes', reply: 'data' }, {}, options)
   }
@@ -1057,7 +1057,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/deliveries/{deliveryId}/redeliver', reply: 'data' }, input, options)
   }
 
-  /** Redeliver the failed events of an endpoint. Sends the events since a time again whose newest delivery to the endpoint has failed, also after an answer 4xx, which is not repeated by itself. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice. Needs the scope `admin`. */
+  /** Redeliver the failed events of an endpoint. Sends the events again whose newest delivery to the endpoint has failed and was created at `since` or later. That includes deliveries that are not retried, such as those after an answer 4xx other than 408 and 429. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice. Needs the scope `admin`. */
   redeliverFailed(input: { readonly id: string; readonly body: RedeliverFailedBody }, options: RequestOptions = {}): Promise<Failed> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/{id}/redeliver', reply: 'data' }, input, options)
   }

@@ -145,7 +145,7 @@ export const deleteFactor = operation({
   tag: TAG,
   summary: 'Remove a second factor',
   description:
-    'Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required. The last factor stays if the account is of staff or an organization of the user requires one. Without a factor there are no recovery codes.',
+    'The first answer is mfa_required. Give the proof that it asks for, then repeat the request within 10 minutes. The last factor stays if the account is of staff or an organization of the user requires one. Without a factor there are no recovery codes.',
   audience: 'account',
   params: FactorPath,
   status: 204,
@@ -160,7 +160,7 @@ export const createRecoveryCodes = operation({
   tag: TAG,
   summary: 'Replace the recovery codes',
   description:
-    'Makes ten new recovery codes; the earlier ones stop working. Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required.',
+    'Makes ten new recovery codes; the earlier ones stop working. The first answer is mfa_required. Give the proof that it asks for, then repeat the request within 10 minutes.',
   audience: 'account',
   status: 201,
   result: z.object({ recoveryCodes: RecoveryCodes }),

@@ -110,7 +110,7 @@ export async function openEventSpool(
           size = LEAST_BYTES
         } catch (error) {
           // The events stay, and later ones follow them. Storing them again changes nothing.
-          log.error({ error: errorText(error) }, 'call_events.spool_failed')
+          log.error({ error: errorText(error) }, 'call_events.spool_not_emptied')
         }
       }),
     close: () => inOrder(() => file.close()),

@@ -64,6 +64,34 @@ await onEachDialect(t, async (t, open) => {
     t.strictSame(said, ['recordings.left_on_disk'])
   })
 
+  await t.test('a count that fails is repeated', async (t) => {
+    let fails = true
+    const faulty = {
+      selectFrom(table: 'jobs') {
+        if (!fails) return db.selectFrom(table)
+        fails = false
+        throw new Error('no database')
+      },
+    } as unknown as typeof db
+    said.length = 0
+    const end = new AbortController()
+    const flush = async () => true
+    const running = finishStoring(
+      { db: faulty, nodeId: 'node-1', clock, log, flush, signal: end.signal },
+      1_000,
+    )
+    let left: number | null = null
+    void running.then((count) => {
+      left = count
+    })
+    while (left === null) {
+      await db.selectFrom('jobs').select('id').execute()
+      await clock.advanceAsync(250, 250)
+    }
+    t.equal(left, 1, 'the recording of the test before')
+    t.strictSame(said, ['recordings.left_unknown', 'recordings.left_on_disk'])
+  })
+
   await t.test('the end of the service ends the wait', async (t) => {
     const end = new AbortController()
     const flush = async () => true

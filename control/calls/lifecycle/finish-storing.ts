@@ -31,7 +31,7 @@ export async function finishStoring(
 ): Promise<number> {
   const deadline = clock.now() + limitMs
   await flush(Math.min(EVENTS_MS, limitMs))
-  let left = 0
+  let left: number | null = null
   while (!signal.aborted) {
     try {
       left = await countJobs(db, storingKind(nodeId))
@@ -41,8 +41,8 @@ export async function finishStoring(
     if (left === 0 || clock.now() >= deadline) break
     await pause(clock, signal)
   }
-  if (left > 0) log.error({ recordings: left }, 'recordings.left_on_disk')
-  return left
+  if (left !== null && left > 0) log.error({ recordings: left }, 'recordings.left_on_disk')
+  return left ?? 0
 }
 
 /** Resolves at the next poll, or when the wait ends. */

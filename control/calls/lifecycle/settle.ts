@@ -339,7 +339,8 @@ function failedByCarrier({ fault, sip }: Ended['ending'], call: CallRow): boolea
 
 /** Returns the error text of a failed call, or null when nothing failed. */
 function errorOf({ ending, recordingCut = false }: Ended): string | null {
-  if (ending.fault === 'none') return recordingCut ? 'the recording could not be written to its end' : null
+  const cut = recordingCut ? ['the recording could not be written to its end'] : []
+  if (ending.fault === 'none') return cut[0] ?? null
   const note = ending.note ?? ending.cause
-  return ending.sip === undefined ? note : `${note} (SIP ${ending.sip})`
+  return [ending.sip === undefined ? note : `${note} (SIP ${ending.sip})`, ...cut].join('; ')
 }

@@ -84,7 +84,7 @@ t.test('owner, staff and mail of a running service', async (t) => {
 
   const reset = runCli(t, folder, ['factors', 'reset', '--email', 'support@example.in'], START_ENV)
   t.equal(await reset.exit(), 0, reset.stderr)
-  t.match(reset.stdout, /^1 second factors removed/)
+  t.match(reset.stdout, /^1 second factor removed/)
   t.equal(await asStaff('/v1/auth/session'), 401, 'a reset ends all sessions')
   const afterwards = await logIn('support@example.in', staffPassword)
   t.match(JSON.parse(afterwards.text).data.secondFactor, { enrolled: false, proven: false })
