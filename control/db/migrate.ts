@@ -67,6 +67,7 @@ import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
 import { createKeyChecks } from './migrations/0086-key-checks.js'
 import { addLaunchRequests } from './migrations/0087-launch-requests.js'
+import { addRefundAttempts } from './migrations/0088-refund-attempts.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -140,6 +141,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0085_wallet_adjustments': createWalletAdjustments,
   '0086_key_checks': createKeyChecks,
   '0087_launch_requests': addLaunchRequests,
+  '0088_refund_attempts': addRefundAttempts,
 }
 
 /**

@@ -47,6 +47,7 @@ export async function keepException(
       details: JSON.stringify(details),
       createdAt: now,
       ...{ resolution: null, reason: null, resolvedBy: null, resolvedAt: null },
+      ...{ attempts: 0, attemptedAt: null },
     })
     .onConflict((conflict) => conflict.columns(['gateway', 'kind', 'subject']).doNothing())
     .returning('id')
@@ -72,21 +73,43 @@ export interface ExceptionDecision {
   readonly resolvedBy: string
 }
 
-/**
- * Claims an exception before its money moves, so that no other decision interferes. The same decision may claim it
- * again, because the outcome of an earlier attempt may be unknown. Returns false if the exception is resolved, or
- * claimed by another decision.
- */
-export async function claimException(db: Db, id: string, decision: ExceptionDecision): Promise<boolean> {
-  return (await undecided(db, id, decision).set(decision).executeTakeFirst()) !== undefined
+/** A claim of an exception whose money is about to move. */
+export interface ExceptionClaim {
+  readonly attempt: number
+  /** Time of the claim before this one (Unix ms), whose outcome may be unknown. Null if there is none. */
+  readonly earlierAt: number | null
 }
 
-/** Releases a claim whose money did certainly not move. */
-export async function releaseException(db: Db, id: string): Promise<void> {
+/**
+ * Claims an exception before its money moves, so that no other decision interferes. The same decision may claim it
+ * again, because the outcome of an earlier attempt may be unknown. Returns null if the exception is resolved, if another
+ * decision claimed it, or if another request claims it at the same moment. `now` is Unix time (ms).
+ */
+export async function claimException(
+  db: Db,
+  id: string,
+  decision: ExceptionDecision,
+  now: number,
+): Promise<ExceptionClaim | null> {
+  const before = await findException(db, id)
+  if (before === null) return null
+  const attempt = before.attempts + 1
+  const claimed = await undecided(db, id, decision)
+    .set({ ...decision, attempts: attempt, attemptedAt: now })
+    .where('attempts', '=', before.attempts)
+    // A release changes the time, not the number of attempts.
+    .where('attemptedAt', before.attemptedAt === null ? 'is' : '=', before.attemptedAt)
+    .executeTakeFirst()
+  return claimed === undefined ? null : { attempt, earlierAt: before.attemptedAt }
+}
+
+/** Releases a claim whose money did certainly not move. A later claim of the exception stays. */
+export async function releaseException(db: Db, id: string, { attempt }: ExceptionClaim): Promise<void> {
   await db
     .updateTable('paymentExceptions')
-    .set({ resolution: null, reason: null, resolvedBy: null })
+    .set({ resolution: null, reason: null, resolvedBy: null, attemptedAt: null })
     .where('id', '=', id)
+    .where('attempts', '=', attempt)
     .where('resolvedAt', 'is', null)
     .execute()
 }

@@ -4,9 +4,10 @@ import { recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { newestFirst } from '../api/pagination.js'
+import type { PaymentGateway } from '../api/payment-gateway.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
-import type { Trx } from '../db/database.js'
+import type { Db, Trx } from '../db/database.js'
 import type { PaymentExceptionRow } from '../db/tables/payments.js'
 import { creditLostDispute } from '../payments/apply-dispute.js'
 import {
@@ -17,6 +18,7 @@ import {
   resolveException,
 } from '../payments/exceptions.js'
 import { gatewayUnavailable } from '../payments/start-topup.js'
+import { findTopup } from '../payments/topup-store.js'
 import { Reason } from './staff-action.js'
 
 const RESOLUTIONS = ['refund', 'credit_note', 'dismiss'] as const
@@ -42,7 +44,8 @@ const PaymentException = z.object({
   resolvedAt: Timestamp.nullable(),
 })
 
-function exceptionView(row: PaymentExceptionRow): z.input<typeof PaymentException> {
+function exceptionView(stored: PaymentExceptionRow): z.input<typeof PaymentException> {
+  const { attempts, attemptedAt, ...row } = stored
   return {
     ...row,
     details: JSON.parse(row.details) as Record<string, unknown>,
@@ -141,16 +144,21 @@ const REFUNDABLE: readonly string[] = ['amount_mismatch', 'second_payment']
 const decidedBefore = () =>
   refuse('conflict', 'The exception was resolved before, or a refund of it is in progress.')
 
+/** Time (ms) after which the gateway has finished any request for a refund. */
+const SETTLED_MS = 3_600_000
+
 /**
  * Refunds a payment that was never credited. Claims the exception first, and keeps the claim while the outcome is
- * unknown. The refund can be repeated then, because the id of the exception is its idempotency key. Returns null on
- * success.
+ * unknown. The refund can be repeated then, because the id of the exception is its idempotency key. The rejection of a
+ * repetition does not tell whether an earlier attempt succeeded, so this reads the refunds of the payment from the
+ * gateway. Returns null on success.
  */
 async function refundPayment(
-  { db, payments, log }: Deps,
-  { id, gateway, kind, paymentId, amountPaise }: PaymentExceptionRow,
+  { db, clock, payments, log }: Deps,
+  exception: PaymentExceptionRow,
   decision: ExceptionDecision,
 ): Promise<Refusal<'conflict' | 'provider_unavailable' | 'provider_rejected'> | null> {
+  const { id, gateway, kind, paymentId, amountPaise } = exception
   if (paymentId === null || amountPaise === null || !REFUNDABLE.includes(kind)) {
     return refuse('conflict', `Only exceptions of the kinds ${REFUNDABLE.join(' and ')} can be refunded.`, {
       kind,
@@ -159,7 +167,9 @@ async function refundPayment(
   if (payments?.id !== gateway) {
     return gatewayUnavailable(`The gateway ${gateway} is not configured.`, gateway)
   }
-  if (!(await claimException(db, id, decision))) return decidedBefore()
+  const now = clock.wall()
+  const claim = await claimException(db, id, decision, now)
+  if (claim === null) return decidedBefore()
   try {
     await payments.refund({ paymentId, amountPaise, key: id })
     log.info({ exceptionId: id, gateway }, 'payment.refunded')
@@ -167,8 +177,42 @@ async function refundPayment(
   } catch (error) {
     if (!(error instanceof EngineError) || !error.code.startsWith('vendor_')) throw error
     if (error.code !== 'vendor_rejected') return gatewayUnavailable(`${error.message}.`, gateway)
-    await releaseException(db, id)
-    return refuse('provider_rejected', `${error.message}.`, { provider: gateway, reason: error.message })
+    const details = { provider: gateway, reason: error.message }
+    if (claim.earlierAt !== null) {
+      const refunded = await isRefunded(payments, db, exception)
+      if (refunded === null) {
+        return gatewayUnavailable(`${error.message}. The refunds of the payment cannot be read now.`, gateway)
+      }
+      if (refunded) {
+        log.info({ exceptionId: id, gateway }, 'payment.refunded')
+        return null
+      }
+      if (now - claim.earlierAt < SETTLED_MS) {
+        const text = `${error.message}. An earlier attempt may still succeed. Repeat the refund in an hour.`
+        return refuse('provider_rejected', text, details)
+      }
+    }
+    await releaseException(db, id, claim)
+    return refuse('provider_rejected', `${error.message}.`, details)
+  }
+}
+
+/** Tells whether the gateway shows refunds of the whole payment. Returns null if they cannot be read. */
+async function isRefunded(
+  payments: PaymentGateway,
+  db: Db,
+  { topupId, paymentId, amountPaise }: PaymentExceptionRow,
+): Promise<boolean | null> {
+  const topup = topupId === null ? null : await findTopup(db, topupId)
+  if (topup === null || topup.gatewayRef === null || amountPaise === null) return null
+  try {
+    const payment = (await payments.readPayments(topup.gatewayRef)).find(({ id }) => id === paymentId)
+    if (payment === undefined) return null
+    const standing = payment.refunds.filter(({ status }) => status !== 'failed')
+    return standing.reduce((sum, refund) => sum + refund.amountPaise, 0) >= amountPaise
+  } catch (error) {
+    if (error instanceof EngineError && error.code.startsWith('vendor_')) return null
+    throw error
   }
 }
 

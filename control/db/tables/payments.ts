@@ -85,6 +85,10 @@ export interface PaymentExceptionRow {
   readonly reason: string | null
   readonly resolvedBy: string | null
   readonly resolvedAt: number | null
+  /** Number of claims so far. A release changes nothing if it has grown since the claim. */
+  readonly attempts: number
+  /** Time of the latest claim (Unix ms). Null if no claim can have moved money. */
+  readonly attemptedAt: number | null
 }
 
 /** An order of the sandbox gateway. */
