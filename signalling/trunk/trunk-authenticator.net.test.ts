@@ -279,11 +279,13 @@ t.test("valid credentials win over another trunk's address, wrong ones do not lo
   trunks.push(
     trunk({ id: 'trk_2', username: 'other', inboundAuth: 'ip_acl', ranges: ranges('127.0.0.0/24') }),
   )
-  const call = async (password: string, nonceOf = asked) => {
+  const call = async (password: string, nonce?: string) => {
     const client = new DigestClient({ username: 'acme', password })
-    client.onChallenge(401, header(nonceOf.answer, 'www-authenticate'))
-    const [given] = client.headers({ method: 'INVITE', uri: nonceOf.uri, body: SDP })
-    const made = await rig.invite(TEST_NUMBER, [['Authorization', given?.value ?? '']])
+    client.onChallenge(401, header(asked.answer, 'www-authenticate'))
+    const [given] = client.headers({ method: 'INVITE', uri: asked.uri, body: SDP })
+    const value = given?.value ?? ''
+    const sent = nonce === undefined ? value : value.replace(/nonce="[^"]*"/, `nonce="${nonce}"`)
+    const made = await rig.invite(TEST_NUMBER, [['Authorization', sent]])
     if (made.status === 200) made.call.bye()
     await until(() => rig.callManager.live === 0)
     return [made.status, made.status === 200 ? rig.invites.at(-1)?.trunkId : null]
@@ -301,6 +303,34 @@ t.test("valid credentials win over another trunk's address, wrong ones do not lo
     [401, null],
     'its nonce count is used: it is asked again, not mistaken',
   )
+  t.strictSame(
+    await call('first-secret', 'too old'),
+    [401, null],
+    'the same with a nonce that is no longer valid',
+  )
+})
+
+t.test('a caller that its address identifies is not challenged for old credentials', async (t) => {
+  const trunks = [trunk()]
+  const rig = await rigFor(t, trunks)
+  const asked = await rig.invite()
+  t.equal(asked.status, 401)
+  const client = new DigestClient({ username: 'acme', password: 'first-secret' })
+  client.onChallenge(401, header(asked.answer, 'www-authenticate'))
+  const [given] = client.headers({ method: 'INVITE', uri: asked.uri, body: SDP })
+  trunks.splice(0, 1, trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.0/24') }))
+  const cached = given?.value ?? ''
+  const elsewhere = cached.replace(/nonce="[^"]*"/, 'nonce="of another address, or of an earlier process"')
+  for (const [value, why] of [
+    [cached, 'the password'],
+    [cached, 'the same credentials again'],
+    [elsewhere, 'a nonce that is not valid here'],
+  ] as const) {
+    const made = await rig.invite(TEST_NUMBER, [['Authorization', value]])
+    t.equal(made.status, 200, why)
+    made.call.bye()
+    await until(() => rig.callManager.live === 0)
+  }
 })
 
 t.test(

@@ -26,6 +26,8 @@ export type InviteSource =
   /** The caller must send (other) credentials; `challenge` is the `WWW-Authenticate` of the 401. */
   | { readonly kind: 'challenged'; readonly challenge: string }
 
+type Known = InviteSource & { readonly kind: 'trunk' }
+
 export const SERVICE_REALM = 'parley'
 
 /**
@@ -51,7 +53,7 @@ export class TrunkAuthenticator {
     const { trunks } = this.#options
     const byAddress = await trunks.byAddress(invite.sourceAddress, invite.to)
     const request = { ...digested(invite), method: 'INVITE', place: invite.sourceAddress }
-    const known: InviteSource | null =
+    const known: Known | null =
       byAddress?.inboundAuth === 'ip_acl' ? { kind: 'trunk', trunk: byAddress } : null
     if (invite.header('Authorization') !== null) return this.#authenticate(request, byAddress, known)
     if (known !== null) return known
@@ -82,13 +84,14 @@ export class TrunkAuthenticator {
   }
 
   /**
-   * Checks credentials. `known` is the result for a caller whose address is proof enough: wrong credentials do not
-   * change it. A nonce that is too old is challenged again also then.
+   * Checks credentials. `known` is the result for a caller whose address is proof enough. Neither wrong credentials nor
+   * old credentials of its own trunk change it. Old credentials of another trunk are challenged again, because valid
+   * ones would win over the address.
    */
   async #authenticate(
     request: Asked,
     byAddress: InboundTrunk | null,
-    known: InviteSource | null,
+    known: Known | null,
   ): Promise<InviteSource> {
     const { place, sourceAddress } = request
     const named = await this.#realmOf(request)
@@ -98,7 +101,11 @@ export class TrunkAuthenticator {
     )
     // Credentials for another realm prove nothing here.
     if (claim === null) return known ?? this.#challenged(challengeRealm, false, place)
-    if (!this.#digest.isFresh(claim, place)) return this.#challenged(challengeRealm, true, place)
+    if (!this.#digest.isFresh(claim, place)) {
+      const owner = known === null ? null : await this.#options.trunks.byUsername(claim.username)
+      if (known !== null && owner?.id === known.trunk.id) return known
+      return this.#challenged(challengeRealm, true, place)
+    }
     const { trunk, verdict } = await this.#verify(claim, request)
     if (verdict.ok && trunk !== null) {
       await this.#options.trunks.proved(trunk, sourceAddress)
@@ -107,8 +114,8 @@ export class TrunkAuthenticator {
     const stale = !verdict.ok && verdict.stale
     if (!stale) {
       this.#options.log.warn({ source: sourceAddress, sipCallId: request.callId }, 'trunk.wrong_credentials')
-      if (known !== null) return known
     }
+    if (known !== null && (!stale || known.trunk.id === trunk?.id)) return known
     return this.#challenged(challengeRealm, stale, place)
   }
 
