@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseCidr } from '../../signalling/trunk/cidr.js'
 import type { StaffActor } from '../api/actor.js'
 import { recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
@@ -14,7 +15,8 @@ import { approveRanges, refuseOverlap } from '../trunks/claims.js'
 import { NO_CONTACTS } from '../trunks/contacts.js'
 import { auditFields } from '../trunks/manage-trunk.js'
 import { findAnyTrunk, lockTrunk, type TrunkChange, updateTrunk } from '../trunks/store.js'
-import { claimedOf, pendingOf } from '../trunks/trunk-route.js'
+import { claimedOf, pendingOf, rangesOf } from '../trunks/trunk-route.js'
+import { MAX_RANGES } from '../trunks/trunk-settings.js'
 import { SipTrunk, trunkView } from '../trunks/view.js'
 import { Reason } from './staff-action.js'
 
@@ -106,7 +108,8 @@ const decideSipAccessRequest = operation({
 interface TrunkAction {
   readonly action: `staff.${string}`
   readonly reason: string
-  change(trunk: SipTrunkRow, now: number): TrunkChange | Refusal<'conflict'>
+  /** Returns the change of the locked trunk. `found` is the trunk before the lock, with the time of its last change. */
+  change(trunk: SipTrunkRow, now: number, found: SipTrunkRow): TrunkChange | Refusal<'conflict'>
   /** Claims the addresses of the changed trunk, or refuses. */
   claim?(trx: Trx, trunk: SipTrunkRow): Promise<Refusal<'conflict'> | null>
   /** Text of the mail to owners and admins. */
@@ -125,9 +128,10 @@ async function changeAsStaff(
     .transaction()
     .execute(async (trx: Trx) => {
       const found = await findAnyTrunk(trx, id)
-      const before = found === null ? null : await lockTrunk(trx, found, id, now)
+      if (found === null) return noTrunk()
+      const before = await lockTrunk(trx, found, id, now)
       if (before === null) return noTrunk()
-      const columns = change(before, now)
+      const columns = change(before, now, found)
       if (isRefusal(columns)) return columns
       const changed = (await updateTrunk(trx, before, id, columns, null)) ?? before
       const refusal = (await claim?.(trx, changed)) ?? null
@@ -172,6 +176,36 @@ const TRUNK = {
   fails: ['not_found', 'conflict'],
 } as const
 
+const Reviewed = z.array(z.string().max(50)).max(MAX_RANGES).optional().meta({
+  description:
+    'The complete `ipAcl` that was reviewed. Answers 409 if the trunk has another list now. Required if addresses wait in `ipAclPending` and the trunk was changed after its creation.',
+})
+
+/**
+ * Refuses an approval of addresses that staff did not review. The customer may have changed them since. The addresses of
+ * a trunk that never changed are the reviewed ones.
+ */
+function refuseUnreviewed(
+  trunk: SipTrunkRow,
+  found: SipTrunkRow,
+  reviewed: readonly string[] | undefined,
+): Refusal<'conflict'> | null {
+  const ipAcl = rangesOf(trunk).map(({ text }) => text)
+  const details = { path: 'ipAcl', ipAcl }
+  if (reviewed === undefined) {
+    const isUnchanged = found.updatedAt === found.createdAt && found.ipAcl === trunk.ipAcl
+    if (isUnchanged || pendingOf(trunk).length === 0) return null
+    return refuse('conflict', 'The trunk was changed. Review details.ipAcl, and send it as ipAcl.', details)
+  }
+  const named = new Set(reviewed.map((text) => parseCidr(text)?.text ?? text))
+  if (named.size === ipAcl.length && ipAcl.every((text) => named.has(text))) return null
+  return refuse(
+    'conflict',
+    'The trunk has other addresses. Review details.ipAcl, and send it as ipAcl.',
+    details,
+  )
+}
+
 const approveSipTrunk = operation({
   ...TRUNK,
   id: 'approveSipTrunk',
@@ -179,16 +213,16 @@ const approveSipTrunk = operation({
   path: '/v1/staff/sip-trunks/:id/approve',
   summary: 'Approve a SIP trunk or its new addresses',
   description:
-    'The trunk carries calls from now on, and each address of `ipAcl` identifies its telephone system. Approve an active trunk again when it has `ipAclPending`. Answers 409 when another organization claims one of the addresses.',
-  body: z.strictObject({ reason: Reason }),
+    'The trunk carries calls from now on, and each address of `ipAcl` identifies its telephone system. Approve an active trunk again when it has `ipAclPending`. Answers 409 when another organization claims one of the addresses, or when the trunk has other addresses than the reviewed ones.',
+  body: z.strictObject({ reason: Reason, ipAcl: Reviewed }),
   run: ({ params, body, ...input }) =>
     changeAsStaff(input, params.id, {
       action: 'staff.sip_trunk_approved',
       reason: body.reason,
       notice: 'Your SIP trunk was approved.',
-      change: (trunk, now) =>
+      change: (trunk, now, found) =>
         trunk.status === 'pending_verification' || (trunk.status === 'active' && pendingOf(trunk).length > 0)
-          ? { status: 'active', approvedAt: now }
+          ? (refuseUnreviewed(trunk, found, body.ipAcl) ?? { status: 'active', approvedAt: now })
           : wrongState('Only a trunk that waits, or whose addresses wait, can be approved.', trunk),
       claim: approveRanges,
     }),

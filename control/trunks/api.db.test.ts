@@ -216,6 +216,7 @@ await onEachDialect(t, async (t, open) => {
     await refused({ register: true }, 422, 'register')
     t.equal((await patch({ register: false, outboundAuthUsername: null })).status, 200)
     t.equal((await patch({ inboundAuth: 'digest', ipAcl: ['8.8.8.0/28'] })).status, 200)
+    clock.advance(1)
     const single = dataOf(await patch({ ipAcl: ['8.8.8.0/28', '8.8.8.99'] }))
     t.match(single, { ipAcl: ['8.8.8.0/28', '8.8.8.99/32'] })
     t.match(dataOf(await patch({ ipAcl: ['8.8.8.0/28'] })), { ipAclPending: ['8.8.8.0/28'] })
@@ -228,9 +229,26 @@ await onEachDialect(t, async (t, open) => {
     })
     t.equal(theirs.status, 201, 'what another organization only wrote down belongs to nobody')
     const { trunk: stranger } = dataOf(theirs) as { trunk: { id: string; ipAclPending: string[] } }
-    const decide = (id: string, verb: string) =>
-      staff.send('POST', `/v1/staff/sip-trunks/${id}/${verb}`, json({ reason: 'Looked at the addresses.' }))
-    t.match(dataOf(await decide(trunk.id, 'approve')), { status: 'active', ipAclPending: [] })
+    const decide = (id: string, verb: string, ipAcl?: readonly string[]) =>
+      staff.send('POST', `/v1/staff/sip-trunks/${id}/${verb}`, {
+        json: { reason: 'Looked at the addresses.', ...(ipAcl === undefined ? {} : { ipAcl }) },
+      })
+    for (const reviewed of [undefined, [], ['8.8.8.0/28', '8.8.8.99'], ['8.8.8.0/27'], ['8.8.8.1/28x']]) {
+      const unseen = await decide(trunk.id, 'approve', reviewed)
+      t.match(
+        [unseen.status, errorOf(unseen).code, errorOf(unseen).details],
+        [409, 'conflict', { path: 'ipAcl', ipAcl: ['8.8.8.0/28'] }],
+        `reviewed: ${reviewed}`,
+      )
+    }
+    t.match(dataOf(await live('GET', path)), {
+      status: 'pending_verification',
+      ipAclPending: ['8.8.8.0/28'],
+    })
+    t.match(dataOf(await decide(trunk.id, 'approve', ['8.8.8.0/28', '8.8.8.0/28'])), {
+      status: 'active',
+      ipAclPending: [],
+    })
     const late = await decide(stranger.id, 'approve')
     t.same([late.status, errorOf(late).details.range], [409, '8.8.8.0/24'], 'the approved trunk has them')
     t.match(dataOf(await api.send('GET', `/v1/sip-trunks/${stranger.id}`, { key: other.liveKey })), {
@@ -244,7 +262,11 @@ await onEachDialect(t, async (t, open) => {
 
     // While a trunk is disabled it claims nothing.
     await decide(trunk.id, 'disable')
-    t.match(dataOf(await decide(stranger.id, 'approve')), { status: 'active', ipAclPending: [] })
+    t.match(
+      dataOf(await decide(stranger.id, 'approve')),
+      { status: 'active', ipAclPending: [] },
+      'a trunk that never changed has only one list that staff can have reviewed',
+    )
     t.equal((await decide(trunk.id, 'enable')).status, 409, 'they went to another organization')
     await decide(stranger.id, 'disable')
     t.match(dataOf(await decide(trunk.id, 'enable')), { status: 'active' })
@@ -253,7 +275,7 @@ await onEachDialect(t, async (t, open) => {
       status: 'active',
       ipAclPending: ['8.8.4.4/32'],
     })
-    t.match(dataOf(await decide(trunk.id, 'approve')), { ipAclPending: [] })
+    t.match(dataOf(await decide(trunk.id, 'approve', ['8.8.4.4', '8.8.8.0/29'])), { ipAclPending: [] })
     t.equal((await decide(trunk.id, 'approve')).status, 409, 'nothing waits')
     t.equal((await api.send('GET', path, { key: other.liveKey })).status, 404)
     t.equal((await api.send('GET', path)).status, 404, 'the other environment')

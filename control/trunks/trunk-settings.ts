@@ -13,7 +13,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
  * Settings of a trunk that customers write, and the rules between them.
  */
 
-const MAX_RANGES = 16
+export const MAX_RANGES = 16
 /** Shortest prefixes of address ranges (bits). */
 const SHORTEST = { 4: 24, 6: 48 } as const
 

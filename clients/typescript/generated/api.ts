@@ -1377,7 +1377,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/sip-access-requests/{id}/decision', reply: 'data' }, input, options)
   }
 
-  /** Approve a SIP trunk or its new addresses. The trunk carries calls from now on, and each address of `ipAcl` identifies its telephone system. Approve an active trunk again when it has `ipAclPending`. Answers 409 when another organization claims one of the addresses. */
+  /** Approve a SIP trunk or its new addresses. The trunk carries calls from now on, and each address of `ipAcl` identifies its telephone system. Approve an active trunk again when it has `ipAclPending`. Answers 409 when another organization claims one of the addresses, or when the trunk has other addresses than the reviewed ones. */
   approveSipTrunk(input: { readonly id: string; readonly body: ApproveSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
     return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/approve', reply: 'data' }, input, options)
   }

@@ -4607,6 +4607,8 @@ export type DecideSipAccessRequestBody = {
 export type ApproveSipTrunkBody = {
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
+  /** The complete `ipAcl` that was reviewed. Answers 409 if the trunk has another list now. Required if addresses wait in `ipAclPending` and the trunk was changed after its creation. */
+  readonly ipAcl?: readonly (string)[] | undefined
 }
 
 /** Body of `disableSipTrunk`. */
