@@ -175,8 +175,46 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await it.at('8.8.8.8'), null, 'the other one is asked for its password, and gets its own calls')
     await it.call(id, '8.8.8.8')
     t.equal(await it.at('8.8.8.8'), null)
-    it.clock.advance(3_600_000)
-    t.equal(await it.at('8.8.8.8'), id, 'an hour later it is theirs alone')
+    it.clock.advance(400 * 86_400_000)
+    t.equal(await it.at('8.8.8.8'), null, 'also after an idle year')
+    const elsewhere = openTrunkCallers(it.db, calling.deps.rootKey, it.clock)
+    t.equal(await elsewhere.byAddress('8.8.8.8', 'x'), null, 'and in a process that saw none of the calls')
+    for (let n = 0; n < 64; n++) {
+      it.clock.advance(3_600_000)
+      await it.call(digest, `9.9.9.${n}`)
+      await it.call(digest, '8.8.8.8')
+    }
+    t.equal(await it.at('8.8.8.8'), null, 'an address that is used stays among the newest')
+    await it.set(digest, { status: 'disabled' }, null)
+    t.equal(await it.at('8.8.8.8'), id, 'then it is theirs alone')
+    await calling.close()
+  })
+
+  await t.test('which trunks keep an address from identifying one of them', async (t) => {
+    const calling = await openTestCalling(await open())
+    const it = await tools(calling)
+    const id = await it.make('ours', ['8.8.8.8'])
+    await it.call(id, '8.8.8.8')
+    const sibling = await it.make('ours', ['8.8.8.8'])
+    await it.call(sibling, '8.8.8.8')
+    t.equal(await it.at('8.8.8.8'), id, 'the dialled number tells trunks of one organization apart')
+    const rows: (readonly [Parameters<typeof it.make>[0], Partial<SipTrunkRow>])[] = [
+      ['ours', { inboundAuth: 'digest' }],
+      ['theirs', { inboundAuth: 'both' }],
+      ['theirs', {}],
+    ]
+    for (const [whose, more] of rows) {
+      const other = await it.make(whose, ['8.8.8.8'], more)
+      t.equal(await it.at('8.8.8.8'), id)
+      await it.call(other, '8.8.8.8')
+      t.equal(await it.at('8.8.8.8'), null, `${whose} ${more.inboundAuth}`)
+      await it.set(other, { status: 'disabled' }, null)
+    }
+    t.equal(await it.at('8.8.8.8'), id, 'a disabled trunk uses no address')
+    const stranger = await it.make('theirs', ['8.8.8.8'])
+    await it.call(stranger, '8.8.8.8')
+    t.equal(await it.approve(id), null)
+    t.equal(await it.at('8.8.8.8'), id, 'what staff approved needs no proof')
     await calling.close()
   })
 

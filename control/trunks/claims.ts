@@ -20,16 +20,23 @@ export interface Claim {
   readonly last: string
 }
 
+/** A single address from which a trunk called with its password. */
+export interface Proof extends Claim {
+  /** False if the trunk asks each call for its password. Its addresses then do not identify it. */
+  readonly identifies: boolean
+}
+
 /** Maximum number of proven addresses of a trunk. Beyond it the oldest proof is removed. */
 const MAX_PROOFS = 64
 
 /**
  * Returns the ranges that identify callers, narrowest first, and the single addresses that a password proved. Trunks
- * that use a password alone have neither.
+ * that use a password alone have no ranges. The proofs of trunks that ask each call for a password are listed only for
+ * addresses that another trunk proved.
  */
 export async function listClaims(
   db: Db | Trx,
-): Promise<{ readonly ranges: readonly Claim[]; readonly proofs: readonly Claim[] }> {
+): Promise<{ readonly ranges: readonly Claim[]; readonly proofs: readonly Proof[] }> {
   const ranges = await db
     .selectFrom('sipTrunkRanges')
     .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
@@ -46,17 +53,35 @@ export async function listClaims(
   const proofs = await db
     .selectFrom('sipTrunkProofs')
     .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkProofs.trunkId')
-    .select(['sipTrunkProofs.trunkId', 'sipTrunkProofs.address', 'sipTrunks.organizationId'])
+    .select(['sipTrunkProofs.trunkId', 'sipTrunkProofs.address'])
+    .select(['sipTrunks.organizationId', 'sipTrunks.inboundAuth'])
     .where('sipTrunks.deletedAt', 'is', null)
     .where('sipTrunks.environment', '=', 'live')
     .where('sipTrunks.status', '=', 'active')
-    .where('sipTrunks.inboundAuth', '=', 'ip_acl')
+    .where((eb) =>
+      eb.or([
+        eb('sipTrunks.inboundAuth', '=', 'ip_acl'),
+        eb(
+          'sipTrunkProofs.address',
+          'in',
+          eb
+            .selectFrom('sipTrunkProofs as proven')
+            .innerJoin('sipTrunks as identified', 'identified.id', 'proven.trunkId')
+            .select('proven.address')
+            .where('identified.inboundAuth', '=', 'ip_acl'),
+        ),
+      ]),
+    )
     .orderBy('sipTrunkProofs.provenAt')
     .orderBy('sipTrunks.id')
     .execute()
   return {
     ranges,
-    proofs: proofs.map(({ address, ...claim }) => ({ ...claim, first: address, last: address })),
+    proofs: proofs.map(({ address, inboundAuth, ...claim }) => ({
+      ...claim,
+      ...{ first: address, last: address },
+      identifies: inboundAuth === 'ip_acl',
+    })),
   }
 }
 
@@ -174,10 +199,7 @@ export async function takeRanges(
   }
 }
 
-/**
- * Stores that a call with the password of a trunk came from one of its addresses (key of `Cidr`). `now` is Unix time
- * (ms).
- */
+/** Stores that a call with the password of a trunk came from an address (key of `Cidr`). `now` is Unix time (ms). */
 export async function storeProof(db: Db | Trx, trunkId: string, address: string, now: number): Promise<void> {
   await db
     .insertInto('sipTrunkProofs')

@@ -5,23 +5,27 @@ import type { RootKey } from '../base/root-key.js'
 import { dialledToE164 } from '../compliance/numbering.js'
 import type { Db } from '../db/database.js'
 import { cachedRead } from './cached-read.js'
-import { type Claim, listClaims, storeProof } from './claims.js'
+import { type Claim, listClaims, type Proof, storeProof } from './claims.js'
 import { findInboundTrunk, findTrunkByUsername, listRealms, trunkOfNumber } from './store.js'
 import { claimedOf, inboundTrunkOf } from './trunk-route.js'
 
 /** Cache time of address lists and realms (ms). Passwords are not cached. */
 export const LIST_CACHE_MS = 1_000
 
-/** Time (ms) for which the use of an address with a password counts. */
-const USED_MS = 3_600_000
-const MAX_USED = 10_000
+/** Time (ms) after which a proof of the same address is stored again. It is then the newest of its trunk. */
+const STORED_MS = 3_600_000
+/** Maximum number of stored proofs that the process remembers. */
+const MAX_STORED = 10_000
 
-/** The trunk that last called from an address with its password. */
-interface Use {
-  readonly trunkId: string
-  /** Monotonic time (ms) at which a trunk called from there after another one; null when only one did. */
-  readonly sharedAt: number | null
-  readonly at: number
+/**
+ * Tells whether an address does not show who calls, because another trunk calls from there too. This is a trunk of
+ * another organization, or a trunk that asks each call for a password. The dialled number tells the other trunks of an
+ * organization apart.
+ */
+function isShared({ trunkId, organizationId }: Proof, proofs: readonly Proof[]): boolean {
+  return proofs.some(
+    (other) => other.organizationId !== organizationId || (other.trunkId !== trunkId && !other.identifies),
+  )
 }
 
 /** Opens the directory of inbound trunks from the database. Unknown addresses cause no query. */
@@ -32,14 +36,8 @@ export function openTrunkCallers(
 ): TrunkDirectory {
   const claims = cachedRead(clock, LIST_CACHE_MS, () => listClaims(db))
   const realms = cachedRead(clock, LIST_CACHE_MS, () => listRealms(db))
-  const used = new Map<string, Use>()
-
-  /** Returns whether several trunks call from an address, so that it does not tell who calls. */
-  const isShared = (key: string, trunkId: string): boolean => {
-    const use = used.get(key)
-    if (use === undefined || clock.now() - use.at > USED_MS) return false
-    return use.trunkId !== trunkId || (use.sharedAt !== null && clock.now() - use.sharedAt <= USED_MS)
-  }
+  /** Monotonic times (ms) at which proofs were stored, by trunk and address. */
+  const stored = new Map<string, number>()
 
   return {
     async byAddress(address, dialled) {
@@ -50,11 +48,12 @@ export function openTrunkCallers(
       const approved = ranges.filter(covering)
       // An approved range goes before an address that another organization proved.
       const owner = approved[0]?.organizationId
-      const proven = proofs.filter(
-        (claim) =>
-          covering(claim) &&
-          (owner === undefined || claim.organizationId === owner) &&
-          !isShared(key, claim.trunkId),
+      const here = proofs.filter(covering)
+      const proven = here.filter(
+        (proof) =>
+          proof.identifies &&
+          (owner === undefined || proof.organizationId === owner) &&
+          !isShared(proof, here),
       )
       const candidates = [...approved, ...proven]
       const [firstMatch] = candidates
@@ -83,29 +82,33 @@ export function openTrunkCallers(
     async proved(trunk, address) {
       const key = addressKey(address)
       if (key === null) return
-      const now = clock.now()
-      const before = used.get(key)
-      const changes = before !== undefined && before.trunkId !== trunk.id && now - before.at <= USED_MS
-      used.delete(key)
-      for (const oldest of used.keys()) {
-        if (used.size < MAX_USED) break
-        used.delete(oldest)
-      }
-      used.set(key, { trunkId: trunk.id, sharedAt: changes ? now : (before?.sharedAt ?? null), at: now })
-      if (!(await needsProof(trunk, key))) return
+      const name = `${trunk.id} ${key}`
+      const storedAt = stored.get(name)
+      const isRecent = storedAt !== undefined && clock.now() - storedAt < STORED_MS
+      if (!(await needsProof(trunk, key, isRecent))) return
       await storeProof(db, trunk.id, key, clock.wall())
+      stored.delete(name)
+      for (const oldest of stored.keys()) {
+        if (stored.size < MAX_STORED) break
+        stored.delete(oldest)
+      }
+      stored.set(name, clock.now())
     },
   }
 
   /**
-   * Returns whether a call with the password has to prove the address: the trunk needs no password from addresses
-   * that identify it, and this one does not yet.
+   * Returns whether a call with the password stores a proof of its address. An approved address needs none. Another
+   * address needs one if this process did not store one recently, or if its trunk needs no password there and the
+   * stored proof is gone.
    */
-  async function needsProof({ id, inboundAuth }: InboundTrunk, key: string): Promise<boolean> {
-    if (inboundAuth !== 'ip_acl') return false
+  async function needsProof(
+    { id, inboundAuth }: InboundTrunk,
+    key: string,
+    isRecent: boolean,
+  ): Promise<boolean> {
     const { ranges, proofs } = await claims()
-    return ![...ranges, ...proofs].some(
-      ({ trunkId, first, last }) => trunkId === id && first <= key && key <= last,
-    )
+    const covers = ({ trunkId, first, last }: Claim) => trunkId === id && first <= key && key <= last
+    if (ranges.some(covers)) return false
+    return !isRecent || (inboundAuth === 'ip_acl' && !proofs.some(covers))
   }
 }

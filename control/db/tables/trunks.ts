@@ -90,7 +90,10 @@ export interface SipTrunkRangeRow {
   readonly prefix: number
 }
 
-/** A single address from which a call arrived with the password of a trunk. It identifies that trunk from then on. */
+/**
+ * A single address from which a call arrived with the password of a trunk. If the trunk needs no password from known
+ * addresses, and no other trunk shares this one, the address identifies the trunk from then on.
+ */
 export interface SipTrunkProofRow {
   readonly trunkId: string
   /** Key of `signalling/trunk/cidr.ts`. */
