@@ -233,7 +233,7 @@ export async function listSegments(db: Db | Trx, callId: string): Promise<readon
 
 /** Returns the price of a minute (paise), which is fixed for the whole call. */
 export async function rateOf(
-  trx: Trx,
+  trx: Db | Trx,
   { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
 ): Promise<number> {
   const known = await trx

@@ -5,6 +5,7 @@ import { addFunds } from '../../../fixtures/database/funds.js'
 import { readyForLive } from '../../../fixtures/database/ready-for-live.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
+import type { DndRegister } from '../../api/dnd-register.js'
 import { parseTrunkFile } from '../../config/trunk-file.js'
 import { loadTrunks } from '../../trunks/load-trunks.js'
 import { readWallet } from '../../wallet/store.js'
@@ -129,6 +130,92 @@ await onEachDialect(t, async (t, open) => {
     }
     calling.clock.advance(24 * 3_600_000)
     t.match(await pbx.ask(), { admit: true }, 'the next day')
+    await calling.close()
+  })
+
+  /** Opens a telephone system whose calls ask a register at a fee of 90 paise. A minute of a call costs 150. */
+  const startPaid = async (state: 'listed' | 'not_listed', budgetPaise: number) => {
+    const asked: string[] = []
+    const dndService: DndRegister = {
+      name: 'operator-dlt',
+      feePaise: 90,
+      maxNumbers: 1,
+      async lookUp({ e164s }) {
+        asked.push(...e164s)
+        const answer = { state, category: null, reference: null, validUntil: null } as const
+        return new Map(e164s.map((e164) => [e164, answer]))
+      },
+    }
+    const calling = await openTestCalling(await open(), { wallMs: DAYTIME, dndService })
+    const { db } = calling.deps
+    const pbx = await openPbx(calling)
+    await pbx.ready()
+    await pbx.fund(500_000)
+    await db.updateTable('organizations').set({ senderClassification: 'promotional' }).execute()
+    await db
+      .updateTable('sipTrunks')
+      .set({ maxConcurrent: 100, originationBudgetPaise: budgetPaise })
+      .execute()
+    let people = 0
+    return {
+      calling,
+      db,
+      pbx,
+      asked,
+      /** Calls another person and returns the code of the refusal. */
+      call: async () => {
+        const answer = await pbx.ask({ to: `09876543${String(people++).padStart(3, '0')}` })
+        return answer.admit ? 'admitted' : answer.headers?.['X-Svc-Code']
+      },
+    }
+  }
+
+  await t.test('the fees of the DND register are spent from the budget as well', async (t) => {
+    const { calling, db, pbx, asked, call } = await startPaid('listed', 1_000)
+    const mails = async () => {
+      const rows = await db.selectFrom('mails').select('fields').orderBy('id').execute()
+      const found = rows.flatMap(
+        ({ fields }) => /spends much of|has spent its budget/.exec(fields)?.[0] ?? [],
+      )
+      return [...new Set(found)]
+    }
+    const codes: (string | undefined)[] = []
+    for (let n = 0; n < 3; n++) codes.push(await call())
+    t.strictSame(await mails(), ['spends much of'], 'a quarter of the budget went within an hour')
+    for (let n = 0; n < 9; n++) codes.push(await call())
+    // The fees of ten calls leave less than the price of a minute.
+    const refused = Array.from({ length: 12 }, (_, n) =>
+      n < 10 ? 'blocked_dnd' : 'origination_budget_spent',
+    )
+    t.strictSame(codes, refused)
+    t.equal(asked.length, 10, 'a spent budget pays for no question')
+    t.same(await pbx.wallet(), [500_000 - 10 * 90, 0])
+    t.strictSame(await mails(), ['spends much of', 'has spent its budget'])
+    calling.clock.advance(24 * 3_600_000)
+    t.equal(await call(), 'blocked_dnd', 'the next day has a new budget')
+    await calling.close()
+  })
+
+  await t.test('a fee also counts when its call does not fit into the budget any more', async (t) => {
+    const { calling, db, pbx, asked, call } = await startPaid('not_listed', 200)
+    t.equal(await call(), 'origination_budget_spent', 'the fee and a minute cost 240 paise')
+    t.equal(await call(), 'origination_budget_spent')
+    t.equal(asked.length, 1)
+    const [fee] = await db
+      .selectFrom('ledgerEntries')
+      .select(['amountPaise', 'referenceId'])
+      .where('type', '=', 'compliance_check')
+      .execute()
+    t.equal(fee?.amountPaise, -90)
+    t.match(await pbx.calls(), [
+      { endedReason: 'rejected', complianceRunId: fee?.referenceId ?? 'none' },
+      { endedReason: 'rejected', complianceRunId: null },
+    ])
+    t.equal(await pbx.slots(), 0)
+    await db.updateTable('sipTrunks').set({ originationBudgetPaise: 330 }).execute()
+    t.equal(await call(), 'admitted', 'one fee before, its own fee and a minute fit')
+    t.equal(await call(), 'origination_budget_spent')
+    t.equal(asked.length, 2)
     await calling.close()
   })
 

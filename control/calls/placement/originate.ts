@@ -17,7 +17,13 @@ import { codecsOf } from '../../trunks/trunk-route.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall, rateOf } from '../store.js'
 import { releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
-import { BudgetSpent, takeFromBudget, tellBudgetSpent } from './origination-budget.js'
+import {
+  BudgetSpent,
+  isBudgetSpent,
+  takeFromBudget,
+  tellBudgetSpent,
+  watchBudget,
+} from './origination-budget.js'
 import { outboundRoute } from './outbound-route.js'
 import { MAX_CALL_SECONDS } from './party-spec.js'
 import { storeRefusedCall } from './refused-call.js'
@@ -49,6 +55,7 @@ export async function originate(
   const refused = async (
     cause: Cause,
     refusal: ReturnType<typeof originationRefusal>,
+    complianceRunId: string | null = null,
   ): Promise<AdmissionDecision> => {
     const ending = { cause, note: refusal.reason }
     const call = {
@@ -58,6 +65,7 @@ export async function originate(
       to,
       routingMode: 'byo_sip',
       ending,
+      complianceRunId,
     } as const
     return { ...refusal, callId: await storeRefusedCall(deps, call) }
   }
@@ -66,12 +74,19 @@ export async function originate(
     return refused('rejected', { admit: false, sip: 482, reason: 'the call would go back to its own trunk' })
   }
 
+  const budgetSpent = async (runId: string | null): Promise<AdmissionDecision> => {
+    await tellBudgetSpent(db, number, clock.wall())
+    return refused('rejected', originationRefusal({ code: 'origination_budget_spent' }), runId)
+  }
+  const { organizationId, environment } = number
+  const terms = { organizationId, numberId: number.id, routingMode: 'byo_sip' } as const
+  if (await isBudgetSpent(db, trunk, number, await rateOf(db, terms), clock.wall())) return budgetSpent(null)
+
   const callId = newId('call', clock.wall())
   const trunks = route.trunk === null ? [trunk] : [trunk, route.trunk]
   if (!(await reserveSlots(db, number, trunks, { callId, nodeId }, clock.wall()))) {
     return refused('pool_full', originationRefusal({ code: 'concurrent_call_limit_reached' }))
   }
-  const { organizationId, environment } = number
   const purpose = await classification(db, organizationId)
   const insert = async (trx: Trx, record: GateRecord, now: number): Promise<void> => {
     const numbers = { fromNumber: number.e164, toNumber: to, numberId: number.id }
@@ -101,9 +116,8 @@ export async function originate(
       paid: true,
     },
     async (trx, record, now) => {
-      const terms = { organizationId, numberId: number.id, routingMode: 'byo_sip' } as const
-      await takeFromBudget(trx, trunk, number, await rateOf(trx, terms), now)
       await insert(trx, record, now)
+      await takeFromBudget(trx, trunk, number, record.runId, now)
       if (route.trunk !== null) await recordTrunkUse(trx, route.trunk, route.trunk.id, 'outbound', now)
     },
     async (trx, record, { code, deciding }, now) => {
@@ -112,16 +126,14 @@ export async function originate(
       const ending = { by: 'engine', cause, fault: 'customer', note: deciding.message } as const
       // This also releases the slots.
       await storeCallEvent(trx, deps.policy, callNeverBegan(callId, ending, now))
+      await watchBudget(trx, trunk, number, now)
     },
   ).catch(async (error: unknown) => {
     await releaseSlot(db, callId)
-    if (error instanceof BudgetSpent) return null
+    if (error instanceof BudgetSpent) return error
     throw error
   })
-  if (clearance === null) {
-    await tellBudgetSpent(db, number, clock.wall())
-    return refused('rejected', originationRefusal({ code: 'origination_budget_spent' }))
-  }
+  if (clearance instanceof BudgetSpent) return budgetSpent(clearance.runId)
   if (!clearance.cleared) return { ...originationRefusal(clearance.verdict), callId }
   const { permit } = clearance
   return {

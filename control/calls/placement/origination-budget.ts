@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { istDate, istMidnight } from '../../compliance/calling-hours.js'
+import { REGISTER_CAUSE } from '../../compliance/dnd/ask-register.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
@@ -6,8 +8,8 @@ import { queueMailToAdmins, queueMailToStaff } from '../../mail/outbox.js'
 
 /*
  * Each number has a budget for the calls that the telephone system of its customer places in a day (IST). A thief of
- * its password cannot empty the wallet in a night. Customer and staff get a mail when a quarter of the budget goes
- * within an hour.
+ * its password cannot empty the wallet in a night. The prices of the calls and the fees of the DND register count.
+ * Customer and staff get a mail when a quarter of the budget goes within an hour.
  */
 
 const HOUR_MS = 3_600_000
@@ -17,21 +19,47 @@ const FAST_SHARE = 0.25
 /** Maximum time (ms) before midnight at which a call may have begun that counts for the day. */
 const LONGEST_CALL_MS = 2 * HOUR_MS
 
+type Budget = Pick<SipTrunkRow, 'originationBudgetPaise'>
+
 /** Undoes the transaction of a call that the budget does not allow. */
-export class BudgetSpent extends Error {}
+export class BudgetSpent extends Error {
+  /** Run of the gate that may have paid a fee for the call. */
+  readonly runId: string
+
+  constructor(runId: string) {
+    super('the budget of the number does not cover the call')
+    this.runId = runId
+  }
+}
 
 /**
- * Charges a call to the budget of its number, in the transaction that stores the call. Calls of one number take
- * turns, so that each sees the price of those before: ended calls, and calls in progress up to the end of their
- * current minute. Throws BudgetSpent when the budget does not cover a minute of the new call.
+ * Tells whether the budget of a number does not cover a minute of a new call. It locks nothing: a call that is refused
+ * here pays no fee of the register, and `takeFromBudget` decides about the others.
  */
-export async function takeFromBudget(
-  trx: Trx,
-  { originationBudgetPaise: budget }: Pick<SipTrunkRow, 'originationBudgetPaise'>,
+export async function isBudgetSpent(
+  db: Db,
+  { originationBudgetPaise: budget }: Budget,
   number: NumberRow,
   ratePaise: number,
   now: number,
+): Promise<boolean> {
+  if (budget === null) return false
+  return spentSince(await spending(db, number, now), istMidnight(now)) + ratePaise > budget
+}
+
+/**
+ * Charges a call to the budget of its number, in the transaction that stores the call and after its row. Calls of one
+ * number take turns, so that each sees the price of those before: ended calls, and calls in progress up to the end of
+ * their current minute. Throws BudgetSpent with the run of the gate if the budget does not cover the first minute.
+ */
+export async function takeFromBudget(
+  trx: Trx,
+  trunk: Budget,
+  number: NumberRow,
+  runId: string,
+  now: number,
 ): Promise<void> {
+  const { originationBudgetPaise: budget } = trunk
   if (budget === null) return
   const day = istDate(now)
   // The row stays locked until the end of the transaction.
@@ -44,13 +72,30 @@ export async function takeFromBudget(
         .doUpdateSet((eb) => ({ calls: eb('originationDays.calls', '+', 1) })),
     )
     .execute()
-  const calls = await spending(trx, number, istMidnight(now), now)
-  const spent = (since: number) =>
-    calls
-      .filter(({ endedAt }) => endedAt === null || endedAt > since)
-      .reduce((sum, call) => sum + call.paise, 0)
-  if (spent(istMidnight(now)) + ratePaise > budget) throw new BudgetSpent()
-  if (spent(now - HOUR_MS) >= budget * FAST_SHARE) await alarm(trx, number, 'fast', now)
+  const calls = await spending(trx, number, now)
+  if (spentSince(calls, istMidnight(now)) > budget) throw new BudgetSpent(runId)
+  await tellFast(trx, budget, calls, number, now)
+}
+
+/** Tells customer and staff if a number spends fast. The fee of a call that the gate refused may be the cause. */
+export async function watchBudget(
+  trx: Trx,
+  { originationBudgetPaise: budget }: Budget,
+  number: NumberRow,
+  now: number,
+): Promise<void> {
+  if (budget !== null) await tellFast(trx, budget, await spending(trx, number, now), number, now)
+}
+
+/** Tells customer and staff, once a day, when a quarter of the budget went within the last hour. */
+async function tellFast(
+  trx: Trx,
+  budget: number,
+  calls: readonly Spending[],
+  number: NumberRow,
+  now: number,
+): Promise<void> {
+  if (spentSince(calls, now - HOUR_MS) >= budget * FAST_SHARE) await alarm(trx, number, 'fast', now)
 }
 
 /** Tells customer and staff that the budget of a number is spent, once a day. */
@@ -58,26 +103,45 @@ export async function tellBudgetSpent(db: Db, number: NumberRow, now: number): P
   await db.transaction().execute((trx) => alarm(trx, number, 'spent', now))
 }
 
-/**
- * Returns the prices so far (paise) of the calls that a telephone system placed with a number and that were live
- * after midnight.
- */
-async function spending(trx: Trx, number: NumberRow, midnight: number, now: number) {
-  const rows = await trx
+/** Price of a call so far and fee of its gate (paise). */
+interface Spending {
+  /** Unix ms. Null while the call is live. */
+  readonly endedAt: number | null
+  readonly paise: number
+}
+
+/** Returns the sum (paise) of the calls that were live after a time (Unix ms). */
+function spentSince(calls: readonly Spending[], since: number): number {
+  return calls
+    .filter(({ endedAt }) => endedAt === null || endedAt > since)
+    .reduce((sum, { paise }) => sum + paise, 0)
+}
+
+/** Returns the calls that a telephone system placed with a number and that were live after midnight. */
+async function spending(db: Db | Trx, number: NumberRow, now: number): Promise<Spending[]> {
+  const midnight = istMidnight(now)
+  const rows = await db
     .selectFrom('calls')
-    .select(['billedPaise', 'ratePaisePerMinute', 'answeredAt', 'endedAt'])
-    .where('organizationId', '=', number.organizationId)
-    .where('environment', '=', number.environment)
-    .where('numberId', '=', number.id)
-    .where('direction', '=', 'outbound')
-    .where('routingMode', '=', 'byo_sip')
-    .where('createdAt', '>=', midnight - LONGEST_CALL_MS)
-    .where((eb) => eb.or([eb('endedAt', 'is', null), eb('endedAt', '>=', midnight)]))
+    .leftJoin('ledgerEntries', (join) =>
+      join
+        .onRef('ledgerEntries.organizationId', '=', 'calls.organizationId')
+        .on('ledgerEntries.cause', '=', sql<string>`${sql.lit(REGISTER_CAUSE)} || "calls"."complianceRunId"`),
+    )
+    .select(['calls.billedPaise', 'calls.ratePaisePerMinute', 'calls.answeredAt', 'calls.endedAt'])
+    .select('ledgerEntries.amountPaise')
+    .where('calls.organizationId', '=', number.organizationId)
+    .where('calls.environment', '=', number.environment)
+    .where('calls.numberId', '=', number.id)
+    .where('calls.direction', '=', 'outbound')
+    .where('calls.routingMode', '=', 'byo_sip')
+    .where('calls.createdAt', '>=', midnight - LONGEST_CALL_MS)
+    .where((eb) => eb.or([eb('calls.endedAt', 'is', null), eb('calls.endedAt', '>=', midnight)]))
     .execute()
-  return rows.map(({ billedPaise, ratePaisePerMinute, answeredAt, endedAt }) => {
-    if (endedAt !== null) return { endedAt, paise: billedPaise }
+  return rows.map(({ billedPaise, ratePaisePerMinute, answeredAt, endedAt, amountPaise }) => {
+    const feePaise = -(amountPaise ?? 0)
+    if (endedAt !== null) return { endedAt, paise: billedPaise + feePaise }
     const minutes = answeredAt === null ? 1 : Math.floor(Math.max(0, now - answeredAt) / MINUTE_MS) + 1
-    return { endedAt, paise: Math.max(billedPaise, minutes * ratePaisePerMinute) }
+    return { endedAt, paise: Math.max(billedPaise, minutes * ratePaisePerMinute) + feePaise }
   })
 }
 

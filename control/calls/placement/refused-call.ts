@@ -7,7 +7,7 @@ import type { CallRow, NumberRow } from '../../db/tables/calling.js'
 import { storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
 
-/** A call that was refused before it had a party. It costs nothing. */
+/** A call that was refused before it had a party. It has no price. */
 export interface RefusedCall {
   readonly number: NumberRow
   readonly direction: CallRow['direction']
@@ -16,12 +16,14 @@ export interface RefusedCall {
   readonly to: string
   readonly routingMode: CallRow['routingMode']
   readonly ending: Pick<Ending, 'cause' | 'note'>
+  /** Run of the gate that asked the DND register for the call. Default: null. */
+  readonly complianceRunId?: string | null
 }
 
 /** Stores a refused call with its end, so that the customer sees why it did not happen. Returns its id. */
 export async function storeRefusedCall(
   { db, clock, nodeId, policy }: Pick<Deps, 'db' | 'clock' | 'nodeId' | 'policy'>,
-  { number, direction, from, to, routingMode, ending }: RefusedCall,
+  { number, direction, from, to, routingMode, ending, complianceRunId = null }: RefusedCall,
 ): Promise<string> {
   const { id: numberId, organizationId, environment } = number
   const purpose = await classification(db, organizationId)
@@ -37,7 +39,7 @@ export async function storeRefusedCall(
         ...{ agentId: null, agentVersion: null, agentVersionId: null },
         variables: {},
         metadata: {},
-        complianceRunId: null,
+        complianceRunId,
         evidenceId: null,
         idempotencyId: null,
         ratePaisePerMinute: 0,

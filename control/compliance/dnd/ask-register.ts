@@ -10,6 +10,9 @@ import { sandboxRegister, scrubRegister } from './register.js'
 
 const DAY_MS = 86_400_000
 
+/** Text before the run in the cause of a ledger entry for a fee. */
+export const REGISTER_CAUSE = 'register:'
+
 /** A question of one run of the gate, or of one batch of a pre-flight. */
 export interface RegisterRun {
   readonly organizationId: string
@@ -160,7 +163,7 @@ async function charge(
   const posting = {
     type: 'compliance_check',
     amountPaise: -feePaise * count,
-    cause: from === 0 ? `register:${runId}` : `register:${runId}:${from}`,
+    cause: from === 0 ? `${REGISTER_CAUSE}${runId}` : `${REGISTER_CAUSE}${runId}:${from}`,
     description:
       count === 1 ? 'Question to the DND register' : `Question to the DND register about ${count} numbers`,
     reference: { type: 'compliance_run', id: runId },
