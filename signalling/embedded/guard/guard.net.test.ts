@@ -22,6 +22,7 @@ import { parseSip } from '../message/sip-parser.js'
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
 import { isScanner } from './scanners.js'
+import { SentNonces } from './sent-nonces.js'
 
 /** The tests only have loopback, which therefore must not be exempt. */
 const NO_EXEMPTIONS = { exempt: [] }
@@ -167,9 +168,34 @@ t.test('a nonce proves the address that it was sent to, for bans and for trust',
   t.equal(guard.isTrusted('192.0.2.2'), false)
   guard.onAuthenticated('192.0.2.1', 'nonce', false)
   t.equal(guard.isTrusted('192.0.2.1'), true)
-  for (let n = 0; n < 20_000; n++) guard.onChallenge('192.0.2.9', `other ${n}`)
-  guard.onAuthenticated('192.0.2.8', 'nonce', false)
-  t.equal(guard.isTrusted('192.0.2.8'), false, 'the oldest nonces are forgotten')
+})
+
+t.test('a flood with forged addresses removes neither nonces nor offences of a source', async (t) => {
+  const { guard } = guarded()
+  const invite = asked('INVITE')
+  guard.onChallenge('192.0.2.1', 'nonce')
+  guard.onChallenge('192.0.2.2', 'other')
+  for (let n = 0; n < 9; n++) guard.onAuthenticationFailure('192.0.2.1', 'nonce', false)
+  for (let n = 0; n < 25_000; n++) {
+    const forged = `10.0.${n >> 8}.${n & 255}`
+    guard.checkRequest(forged, ...invite, false)
+    guard.onChallenge(forged, `nonce of ${n}`)
+    guard.onChallenge('192.0.2.1', `further ${n}`)
+  }
+  guard.onAuthenticationFailure('192.0.2.1', 'nonce', false)
+  t.equal(guard.isBanned('192.0.2.1'), true, 'the tenth wrong password')
+  guard.onAuthenticated('192.0.2.2', 'other', false)
+  t.equal(guard.isTrusted('192.0.2.2'), true)
+})
+
+t.test('the memory of nonces is limited', async (t) => {
+  const nonces = new SentNonces(3)
+  const known = () => ['1', '2', '3', '4', '5', '6', '7'].filter((nonce) => nonces.has('a', nonce)).join('')
+  for (const nonce of ['1', '2', '3', '4', '5', '6']) nonces.add('a', nonce)
+  t.equal(known(), '123456')
+  t.equal(nonces.has('b', '1'), false, 'it was sent to another source')
+  nonces.add('a', '7')
+  t.equal(known(), '4567', 'the oldest are forgotten')
 })
 
 t.test('a source that authenticated is trusted for an hour', async (t) => {

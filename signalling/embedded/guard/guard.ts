@@ -5,6 +5,7 @@ import type { Essentials } from '../message/message-validation.js'
 import type { SipRequest } from '../message/sip-message.js'
 import { type NetworkSet, networkSet } from './network-set.js'
 import { isScanner } from './scanners.js'
+import { SentNonces } from './sent-nonces.js'
 
 export interface GuardSettings {
   /** Networks (`10.0.0.0/8`) that are never limited or banned. */
@@ -24,7 +25,7 @@ export interface GuardSettings {
   /** Duration (ms) of the first ban; each further ban of a remembered source takes twice as long. */
   readonly banMs: number
   readonly maxBanMs: number
-  /** Maximum number of sources and of bans remembered; the oldest is forgotten first. */
+  /** Maximum number of sources, of offenders and of bans. The oldest is forgotten first. */
   readonly maxSources: number
 }
 
@@ -44,9 +45,6 @@ export const DEFAULT_GUARD: GuardSettings = {
 
 /** How long (ms) a source stays trusted after a request with accepted credentials. */
 const AUTHENTICATED_MS = 3_600_000
-
-/** Maximum number of nonces that are kept with the sources to which they were sent. */
-const MAX_CHALLENGES = 20_000
 
 /** Points of each offence. A wrong password every 20 s never leads to a ban; a dozen in a row do. */
 const OFFENCES = { scanner: 100, oversize: 20, authentication: 10, malformed: 5, flood: 0.1 } as const
@@ -69,9 +67,15 @@ interface Source {
   invites: number
   requests: number
   refusals: number
-  points: number
-  bans: number
   seenAt: number
+}
+
+/** A source that offended. Its address is proven. */
+interface Offender {
+  readonly points: number
+  readonly bans: number
+  /** Time of the latest offence (monotonic ms). */
+  readonly at: number
 }
 
 /** Rate and burst of log messages about bans, so that an attack does not fill the log. */
@@ -92,12 +96,13 @@ export class Guard {
   #trusted: NetworkSet = networkSet([])
   /** In the order of the latest request. */
   readonly #sources = new Map<string, Source>()
-  /** Ends of bans, apart from the sources, which a flood from other addresses would push out. */
+  /** In the order of the latest offence. A flood with forged addresses removes sources, but no offenders. */
+  readonly #offenders = new Map<string, Offender>()
+  /** Ends of bans. */
   readonly #bans = new Map<string, number>()
   /** Ends of the trust in sources that authenticated, in the order of the latest success. */
   readonly #authenticated = new Map<string, number>()
-  /** The sources to which nonces were sent, in order. */
-  readonly #challenges = new Map<string, string>()
+  readonly #sentNonces = new SentNonces()
   readonly #counts = { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 0 }
   #refused = 0
   #ignored = 0
@@ -136,7 +141,7 @@ export class Guard {
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
     if (isScanner(request, essentials)) {
-      if (!trusted && proven) this.#offend(key, source, 'scanner')
+      if (!trusted && proven) this.#offend(key, 'scanner')
       return this.#ignore()
     }
     const allowance = request.method === 'INVITE' ? 'invites' : 'requests'
@@ -144,7 +149,7 @@ export class Guard {
       source[allowance] -= 1
       return 'serve'
     }
-    if (!trusted && proven) this.#offend(key, source, 'flood')
+    if (!trusted && proven) this.#offend(key, 'flood')
     return this.#refuse(source)
   }
 
@@ -165,15 +170,14 @@ export class Guard {
     const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
-    if (!trusted && proven) this.#offend(key, source, offence)
+    if (!trusted && proven) this.#offend(key, offence)
     return this.#refuse(source)
   }
 
   /** Stores that a challenge with this nonce was sent to a source. */
   onChallenge(address: string, nonce: string): void {
     if (this.isExempt(address)) return
-    evict(this.#challenges, MAX_CHALLENGES - 1)
-    this.#challenges.set(nonce, sourceKey(address))
+    this.#sentNonces.add(sourceKey(address), nonce)
   }
 
   /**
@@ -183,8 +187,8 @@ export class Guard {
   onAuthenticationFailure(address: string, nonce: string, proven: boolean): void {
     if (this.isExempt(address) || this.isTrusted(address)) return
     const key = sourceKey(address)
-    if (!proven && this.#challenges.get(nonce) !== key) return
-    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication')
+    if (!proven && !this.#sentNonces.has(key, nonce)) return
+    if (!this.#bannedKey(key)) this.#offend(key, 'authentication')
   }
 
   /**
@@ -194,7 +198,7 @@ export class Guard {
   onAuthenticated(address: string, nonce: string, proven: boolean): void {
     if (this.isExempt(address)) return
     const key = sourceKey(address)
-    if (!proven && this.#challenges.get(nonce) !== key) return
+    if (!proven && !this.#sentNonces.has(key, nonce)) return
     this.#authenticated.delete(key)
     evict(this.#authenticated, this.#settings.maxSources - 1)
     this.#authenticated.set(key, this.#clock.now() + AUTHENTICATED_MS)
@@ -229,7 +233,7 @@ export class Guard {
 
   /** Returns the source with its allowances refilled, and moves it to the end of the table. */
   #touch(key: string, trusted: boolean): Source {
-    const { burstSeconds, forgivenPerSecond, refusalsPerSecond } = this.#settings
+    const { burstSeconds, refusalsPerSecond } = this.#settings
     const factor = trusted ? this.#settings.trustedFactor : 1
     const invitesPerSecond = this.#settings.invitesPerSecond * factor
     const requestsPerSecond = this.#settings.requestsPerSecond * factor
@@ -241,8 +245,6 @@ export class Guard {
         invites: invitesPerSecond * burstSeconds,
         requests: requestsPerSecond * burstSeconds,
         refusals: refusalsPerSecond * burstSeconds,
-        points: 0,
-        bans: 0,
         seenAt: now,
       }
       this.#sources.set(key, source)
@@ -253,23 +255,26 @@ export class Guard {
     existing.invites = refilled(existing.invites, invitesPerSecond)
     existing.requests = refilled(existing.requests, requestsPerSecond)
     existing.refusals = refilled(existing.refusals, refusalsPerSecond)
-    existing.points = Math.max(0, existing.points - seconds * forgivenPerSecond)
     existing.seenAt = now
     this.#sources.delete(key)
     this.#sources.set(key, existing)
     return existing
   }
 
-  #offend(key: string, source: Source, offence: Offence): void {
-    const { banPoints, banMs, maxBanMs: longestBanMs, maxSources: sources } = this.#settings
-    source.points += OFFENCES[offence]
-    if (source.points < banPoints) return
-    source.points = 0
-    const ms = Math.min(banMs * 2 ** source.bans, longestBanMs)
-    source.bans += 1
+  #offend(key: string, offence: Offence): void {
+    const { banPoints, banMs, forgivenPerSecond, maxBanMs, maxSources } = this.#settings
+    const now = this.#clock.now()
+    const { points: before, bans, at } = this.#offenders.get(key) ?? { points: 0, bans: 0, at: now }
+    const points = Math.max(0, before - ((now - at) / 1000) * forgivenPerSecond) + OFFENCES[offence]
+    const isBan = points >= banPoints
+    this.#offenders.delete(key)
+    evict(this.#offenders, maxSources - 1)
+    this.#offenders.set(key, { points: isBan ? 0 : points, bans: isBan ? bans + 1 : bans, at: now })
+    if (!isBan) return
+    const ms = Math.min(banMs * 2 ** bans, maxBanMs)
     this.#counts[offence] += 1
-    evict(this.#bans, sources - 1)
-    this.#bans.set(key, this.#clock.now() + ms)
+    evict(this.#bans, maxSources - 1)
+    this.#bans.set(key, now + ms)
     if (this.#mayLog()) this.#log.warn({ source: key, offence, seconds: ms / 1000 }, 'sip.source_banned')
   }
 
