@@ -25,6 +25,7 @@ import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measureGate } from './control/gate.js'
 import { measureStreams } from './control/live-streams.js'
+import { measureOutages, OUTAGE_IDS } from './control/outage.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureStopByInput } from './control/stop-by-input.js'
@@ -128,6 +129,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
   { ids: ['A_csv', 'A_csv@postgres'], measure: atOnce(measureCsv) },
+  { ids: OUTAGE_IDS, measure: atOnce(() => measureOutages(say)) },
   { ids: ['Stop_by_input'], measure: atOnce(measureStopByInput) },
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
