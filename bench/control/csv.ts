@@ -32,7 +32,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
     const url = env.PARLEY_DATABASE_URL ?? `sqlite:${join(service.dataFolder, 'parley.db')}`
     const ids = await fillCalls(url, ROWS)
     const download = (query: string) => downloadMemory(service, `/v1/calls/export.csv${query}`)
-    for (let i = 0; i < WARM_UPS; i++) await download('?search=9800012')
+    for (let i = 0; i < WARM_UPS; i++) await download('?search=980001')
     service.collectGarbage()
     const before = await memoryMb(service)
     const startedAt = performance.now()
