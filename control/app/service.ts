@@ -103,7 +103,7 @@ export interface ParleyOptions {
   readonly log: Log
   /** Receives every call event as it happens, before it is stored. Must not throw. */
   readonly onCallEvent?: (event: CallEvent) => void
-  /** Time without RTP from the far side that ends a call (ms); 15,000 unless a test sets it. */
+  /** Time without RTP after which a far side is asked whether it still has the call (ms); that of the settings unless a test sets it. */
   readonly mediaTimeoutMs?: number
   /** Opens the media sessions; in threads of their own unless a test runs them in its thread. */
   readonly openMediaPool?: typeof openMediaPool
@@ -127,7 +127,6 @@ export interface Parley {
   close(): Promise<void>
 }
 
-const MEDIA_TIMEOUT_MS = 15_000
 const FLUSH_MS = 10_000
 const HTTP_GRACE_MS = 3_000
 /**
@@ -203,7 +202,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     rtpAddress: settings.rtpAddress,
     iceAddress: settings.iceAddress,
     rtpPorts: settings.rtpPorts,
-    mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
+    mediaTimeoutMs:
+      options.mediaTimeoutMs ?? (settings.mediaTimeoutSeconds * 1000 || Number.POSITIVE_INFINITY),
     warmUp: settings.warmUp,
     compressRecordings: settings.compressRecordings,
     vadModel: settings.vadModel,

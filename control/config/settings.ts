@@ -106,6 +106,8 @@ export interface Settings {
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
   readonly drainSeconds: number
+  /** Silence of a far side after which it is asked whether it still has the call (s). 0 never asks. */
+  readonly mediaTimeoutSeconds: number
   /** Free space of the data folder below which the service is not ready (MiB). 0 switches the check off. */
   readonly minFreeMb: number
   /** Least time between two calls to one person from different campaigns (minutes). */
@@ -240,6 +242,7 @@ export function readSettings(
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     callGapMinutes: read('PARLEY_CALL_GAP_MINUTES', '60', integer(0, 10_080)),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
+    mediaTimeoutSeconds: read('PARLEY_MEDIA_TIMEOUT_SECONDS', '15', integer(0, 7200)),
     minFreeMb: read('PARLEY_MIN_FREE_MB', '256', integer(0, 1_000_000)),
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),

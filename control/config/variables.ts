@@ -154,6 +154,12 @@ const SERVICE_VARIABLES = [
     description: 'Seconds that live calls may continue after SIGTERM before they are ended',
   },
   {
+    name: 'PARLEY_MEDIA_TIMEOUT_SECONDS',
+    default: '15',
+    description:
+      'Seconds without RTP and RTCP after which the far side of a call is asked by OPTIONS whether it still has the call (docs/sip-trunks.md); 0 never asks, so that silence ends no call',
+  },
+  {
     name: 'PARLEY_MIN_FREE_MB',
     default: '256',
     description:

@@ -33,11 +33,14 @@ export interface RtpEndpointOptions {
    */
   readonly onDigit: ((digit: Digit, durationMs: number) => boolean) | null
   /**
-   * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send,
-   * or when none can arrive because the DTLS handshake failed.
+   * Called each time that no valid packet arrived for another `mediaTimeoutMs` although the peer should send. `again` is
+   * false for the first time of a silence.
    */
-  readonly onTimeout: (silentMs: number) => void
+  readonly onTimeout: (silentMs: number, again: boolean) => void
+  /** Infinity never reports a silence. */
   readonly mediaTimeoutMs: number
+  /** Called once when no packet can arrive any more, because the DTLS handshake failed. */
+  readonly onFailed?: () => void
   /** Called once when the peer said that it left: it closed its DTLS association. No media follows. */
   readonly onLeft?: () => void
   /** Certificate for peers that make their SRTP keys by DTLS. Without it such a peer is refused by `setRemote`. */
@@ -91,7 +94,8 @@ export class RtpEndpoint implements NetworkEndpoint {
   readonly cname: string
   readonly #clock: Clock
   readonly #log: Log
-  readonly #onTimeout: (silentMs: number) => void
+  readonly #onTimeout: RtpEndpointOptions['onTimeout']
+  readonly #onFailed: (() => void) | undefined
   readonly #mediaTimeoutMs: number
   readonly #perMs: number
   readonly #onDigit: RtpEndpointOptions['onDigit']
@@ -103,7 +107,10 @@ export class RtpEndpoint implements NetworkEndpoint {
   #listener: ArrivalListener | null = null
   #originMs = 0
   #lastReceivedMs = 0
-  #timedOut = false
+  /** When the peer was heard last, and how often its silence since then was reported. */
+  #silentSinceMs = 0
+  #silenceReports = 0
+  /** The DTLS handshake failed, which is still to be reported. */
   #dtlsFailed = false
   #failed = false
   #closed = false
@@ -114,6 +121,7 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#clock = options.clock
     this.#log = options.log
     this.#onTimeout = options.onTimeout
+    this.#onFailed = options.onFailed
     this.#mediaTimeoutMs = options.mediaTimeoutMs
     this.#perMs = options.rate / 1000
     this.#onDigit = options.onDigit
@@ -207,7 +215,6 @@ export class RtpEndpoint implements NetworkEndpoint {
       return
     }
     this.#lastReceivedMs = nowMs
-    this.#timedOut = false
   }
 
   setPlayout(on: boolean): void {
@@ -285,7 +292,6 @@ export class RtpEndpoint implements NetworkEndpoint {
 
   #restartTimeout(): void {
     this.#lastReceivedMs = this.#clock.now()
-    this.#timedOut = false
   }
 
   /** A browser that only listens still sends RTCP. */
@@ -295,11 +301,19 @@ export class RtpEndpoint implements NetworkEndpoint {
   }
 
   #checkTimeout(nowMs: number): void {
-    if (this.#timedOut || (!this.#expectsPackets && !this.#dtlsFailed)) return
+    if (this.#dtlsFailed) {
+      this.#dtlsFailed = false
+      this.#onFailed?.()
+    }
+    if (!this.#expectsPackets) return
     // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
-    const silentMs = nowMs - Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
-    if (silentMs < this.#mediaTimeoutMs && !this.#dtlsFailed) return
-    this.#timedOut = true
-    this.#onTimeout(silentMs)
+    const heardMs = Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
+    if (heardMs !== this.#silentSinceMs) {
+      this.#silentSinceMs = heardMs
+      this.#silenceReports = 0
+    }
+    const silentMs = nowMs - heardMs
+    if (silentMs < this.#mediaTimeoutMs * (this.#silenceReports + 1)) return
+    this.#onTimeout(silentMs, this.#silenceReports++ > 0)
   }
 }

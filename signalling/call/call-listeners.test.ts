@@ -127,6 +127,7 @@ function openJoining() {
       sipCallId: id,
       ring() {},
       early: () => null,
+      ask: async () => 'exists',
       connect: () => leg.events?.answered({ send: true, receive: false } as never),
       end: async ({ cause }) => {
         leg.endings.push(cause)

@@ -99,9 +99,9 @@ export class CallListeners {
     leg.take(make)
   }
 
-  /** Takes the silence of the far side of a further leg. */
-  mediaTimeout(id: LegId): void {
-    this.#joined.get(id)?.leg.mediaTimeout()
+  /** Returns the leg of a listener; null without one of this id. */
+  legOf(id: LegId): FurtherLeg | null {
+    return this.#joined.get(id)?.leg ?? null
   }
 
   /** Ends the listening of all listeners. Resolves when no leg is left. Idempotent; never rejects. */

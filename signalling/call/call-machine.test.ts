@@ -38,7 +38,7 @@ const inputs: Readonly<Record<string, CallInput>> = {
   mediaLive: { type: 'mediaLive' },
   hold: { type: 'hold', on: true },
   resume: { type: 'hold', on: false },
-  mediaTimeout: { type: 'mediaTimeout' },
+  mediaLost: { type: 'mediaLost' },
   legEnded: { type: 'legEnded', ending: bye },
   finish: { type: 'finish', ending: api },
   finishWithLine: { type: 'finishWithLine', ending: api, line: 'Goodbye.' },
@@ -131,7 +131,8 @@ const table: Readonly<Record<string, string>> = {
   'endingEarly closing': 'ended | cancelTimers publishEnded:caller_hangup',
   'live hold': 'held | publishHeld:true',
   'held resume': 'live | publishHeld:false',
-  'live mediaTimeout': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'held mediaLost': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'live mediaLost': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
   ...Object.fromEntries(
     [
       'queuedIn',
@@ -174,7 +175,7 @@ const table: Readonly<Record<string, string>> = {
       'personEnded',
       'lineSaid',
       'finish',
-      'mediaTimeout',
+      'mediaLost',
       'ring',
       'ack',
       'guard',

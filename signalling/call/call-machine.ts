@@ -64,8 +64,8 @@ export type CallInput =
   | { readonly type: 'mediaLive' }
   /** The peer puts us on hold or resumes. */
   | { readonly type: 'hold'; readonly on: boolean }
-  /** The media session received no packet for the configured time. */
-  | { readonly type: 'mediaTimeout' }
+  /** The far side sends no media and is gone, or can send none any more. */
+  | { readonly type: 'mediaLost' }
   /** The leg ended without our doing: BYE, CANCEL, refusal or loss of the connection. */
   | { readonly type: 'legEnded'; readonly ending: Ending }
   /** Parley ends the call. */
@@ -291,8 +291,7 @@ function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput
   if (input.type === 'agentReturned') return { next: state, effects: [{ type: 'startTimer', name: 'guard' }] }
   if (input.type === 'hold' && input.on !== (state.kind === 'held'))
     return { next: { kind: input.on ? 'held' : 'live' }, effects: [{ type: 'publishHeld', on: input.on }] }
-  // A peer that holds us may stop sending.
-  if (input.type === 'mediaTimeout' && state.kind === 'live') return end(NO_MEDIA, true)
+  if (input.type === 'mediaLost') return end(NO_MEDIA, true)
   return { next: state, effects: [] }
 }
 
@@ -304,7 +303,7 @@ function stepParting(state: CallState & { kind: 'parting' }, input: CallInput): 
     case 'personEnded':
     case 'lineSaid':
     case 'finish':
-    case 'mediaTimeout':
+    case 'mediaLost':
     case 'timer':
       return end(state.ending, true)
     default:

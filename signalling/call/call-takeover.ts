@@ -108,9 +108,9 @@ export class CallTakeovers {
     this.#call.publish({ type: 'turn', turn })
   }
 
-  /** Takes the silence of the far side of a further leg. */
-  mediaTimeout(id: LegId): void {
-    if (this.#leg?.id === id) this.#leg.mediaTimeout()
+  /** Returns the further leg of this id; null without one. */
+  legOf(id: LegId): FurtherLeg | null {
+    return this.#leg?.id === id ? this.#leg : null
   }
 
   /** Ends the takeover. */

@@ -157,9 +157,9 @@ export class CallTransfers {
     } else if (kind === 'consulting' && leg === this.#leg?.id) this.#talk?.heard(text, atMs - startMs)
   }
 
-  /** Takes the silence of the far side of a further leg. */
-  mediaTimeout(id: LegId): void {
-    if (this.#leg?.id === id) this.#leg.mediaTimeout()
+  /** Returns the further leg of this id; null without one. */
+  legOf(id: LegId): FurtherLeg | null {
+    return this.#leg?.id === id ? this.#leg : null
   }
 
   /** Ends every attempt. */

@@ -12,6 +12,7 @@ import {
   type RemoteMedia,
   type SessionEvent,
 } from '../../workers/channel/protocol.js'
+import type { PeerAnswer } from '../sip/dialog-port.js'
 import { Call } from './call.js'
 import type { CallEvent } from './call-events.js'
 import type { CallDirection } from './call-machine.js'
@@ -55,6 +56,7 @@ interface Faults {
   remote?: () => Promise<void>
   close?: () => Promise<ClosedSession>
   legEnd?: () => Promise<void>
+  ask?: () => Promise<PeerAnswer>
   transfers?: TransferHandler
 }
 
@@ -103,6 +105,10 @@ function rig(direction: CallDirection, faults: Faults = {}) {
     sipCallId: 'sip-1',
     ring: () => done.push('ring'),
     early: () => null,
+    ask() {
+      done.push('ask')
+      return faults.ask?.() ?? Promise.resolve('gone')
+    },
     connect: ({ port }) => done.push(`connect:${port}`),
     end(ending) {
       done.push(`end:${ending.cause}`)
@@ -226,14 +232,51 @@ t.test('events of a closing session precede the end; none follows it', async (t)
 t.test('hold and resume follow the leg', async (t) => {
   const it = await live('inbound')
   await it.leg.mediaChanged({ ...remote, send: false })
-  it.say({ type: 'media_timeout', leg: CALLER_LEG })
+  it.say({ type: 'media_timeout', leg: CALLER_LEG, again: false })
   await it.leg.mediaChanged(remote)
   t.strictSame(it.types(), ['ringing', 'answered', 'held', 'held'])
   t.match(it.events.at(-1), { on: false })
   t.strictSame(it.done.slice(-2), ['remote:hold', 'remote'])
-  it.say({ type: 'media_timeout', leg: CALLER_LEG })
+  it.say({ type: 'media_timeout', leg: CALLER_LEG, again: false })
   await settle()
-  t.equal(it.done.at(-1), 'close:media_timeout')
+  t.strictSame(it.done.slice(-3), ['ask', 'end:carrier_error', 'close:media_timeout'])
+  it.checkOver(t, 'carrier_error')
+})
+
+const silence = (again: boolean) => ({ type: 'media_timeout', leg: CALLER_LEG, again }) as const
+
+t.test('a silent caller that still has the call keeps it, and its last words', async (t) => {
+  const it = await live('inbound', { ask: () => Promise.resolve('exists') })
+  for (const again of [false, true, true, false]) {
+    it.say(silence(again))
+    await settle()
+  }
+  t.equal(it.done.filter((what) => what === 'ask').length, 4)
+  t.equal(it.call.state, 'live')
+  it.leg.ended(byCaller)
+  await settle()
+  it.checkOver(t, 'caller_hangup')
+})
+
+t.test('a silent caller that answers nothing is gone when it is still silent', async (t) => {
+  for (const ask of [() => never, () => Promise.resolve('unanswered' as const)]) {
+    const it = await live('inbound', { ask })
+    it.say(silence(false))
+    await settle()
+    it.say(silence(false))
+    await settle()
+    t.equal(it.call.state, 'live', 'it was heard in between')
+    it.say(silence(true))
+    await settle()
+    it.checkOver(t, 'carrier_error')
+  }
+})
+
+t.test('a caller whose media failed is not asked', async (t) => {
+  const it = await live('inbound')
+  it.say({ type: 'media_failed', leg: CALLER_LEG })
+  await settle()
+  t.notOk(it.done.includes('ask'))
   it.checkOver(t, 'carrier_error')
 })
 
@@ -410,6 +453,7 @@ t.test('errors thrown by the event sink and the leg are contained', async (t) =>
       sipCallId: 'sip',
       ring() {},
       early: () => null,
+      ask: async () => 'exists',
       connect() {
         throw new Error('no socket')
       },

@@ -29,6 +29,7 @@ import type {
   TakeoverRefusal,
   TransferPlan,
 } from './ports.js'
+import { SilentPeer } from './silent-peer.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
@@ -60,6 +61,8 @@ export class Call {
   #person: FurtherLeg | null = null
   /** The agent that speaks. Null while none does. */
   #agent: AgentSpec | null
+  /** Asks a caller that sends nothing. */
+  readonly #silence = new SilentPeer(() => this.#machine.input({ type: 'mediaLost' }))
   /** A person has the call, so the agent's limits do not count any more. */
   #agentLeft = false
 
@@ -434,13 +437,18 @@ export class Call {
         this.#requests.useTool(event)
         return
       case 'media_timeout':
-        if (event.leg === CALLER_LEG) this.#machine.input({ type: 'mediaTimeout' })
-        else this.#personSilent(event.leg)
+        // A peer that holds us may stop sending.
+        if (event.leg !== CALLER_LEG) this.#furtherLeg(event.leg)?.mediaTimeout(event.again)
+        else if (this.#machine.state.kind === 'live') this.#silence.silent(event.again, () => this.#leg.ask())
+        return
+      case 'media_failed':
+        if (event.leg === CALLER_LEG) this.#machine.input({ type: 'mediaLost' })
+        else this.#furtherLeg(event.leg)?.mediaLost()
         return
       case 'media_closed':
         // Its BYE may still be on its way, or be lost with its connection.
         if (event.leg === CALLER_LEG) this.finish(CALLER_LEFT)
-        else this.#personSilent(event.leg)
+        else this.#furtherLeg(event.leg)?.mediaLost()
         return
       case 'detected':
         this.#publisher.detected(event.event)
@@ -453,14 +461,9 @@ export class Call {
     }
   }
 
-  #personSilent(leg: LegId): void {
-    if (leg === this.#person?.id) {
-      this.#person.mediaTimeout()
-      return
-    }
-    this.#transfers?.mediaTimeout(leg)
-    this.#takeovers?.mediaTimeout(leg)
-    this.#listeners.mediaTimeout(leg)
+  #furtherLeg(id: LegId): FurtherLeg | null {
+    if (id === this.#person?.id) return this.#person
+    return this.#transfers?.legOf(id) ?? this.#takeovers?.legOf(id) ?? this.#listeners.legOf(id)
   }
 
   #publishEnded(ending: Ending): void {

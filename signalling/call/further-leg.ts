@@ -5,6 +5,7 @@ import type { CallId } from './call-events.js'
 import { type Ending, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { LegClearance } from './ports.js'
+import { SilentPeer } from './silent-peer.js'
 
 /** A leg that was dialled; `release` gives back what it holds on its trunk. */
 export interface DialledLeg {
@@ -56,6 +57,7 @@ export class FurtherLeg {
   #isAnswered = false
   #reportsAnswer = true
   #isOver = false
+  readonly #silence = new SilentPeer(() => this.mediaLost())
   #closed: Promise<void> = Promise.resolve()
 
   constructor(deps: FurtherLegDeps, callId: CallId, id: LegId, events: FurtherLegEvents) {
@@ -111,9 +113,18 @@ export class FurtherLeg {
     return this.#closed
   }
 
-  /** Ends a leg whose far side should send and does not. */
-  mediaTimeout(): void {
+  /** Ends a leg whose far side should send and does not, unless it is there nevertheless. */
+  mediaTimeout(again: boolean): void {
     if (this.#isOver || !this.#sends) return
+    const leg = this.#dialled?.leg
+    // Before the answer there is no dialog to ask about, and nothing else tells that such a leg has ended.
+    if (leg === undefined || !this.#isAnswered) this.mediaLost()
+    else this.#silence.silent(again, () => leg.ask())
+  }
+
+  /** Ends a leg whose far side has left, or can send nothing any more. */
+  mediaLost(): void {
+    if (this.#isOver) return
     void this.drop()
     this.#events.ended(NO_MEDIA)
   }

@@ -5,18 +5,26 @@ import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { SdpSession } from '../sdp/sdp-session.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
-import type { DialogEnd, OfferReply, SipDialog } from '../sip/dialog-port.js'
+import type { DialogEnd, OfferReply, PeerAnswer, SipDialog } from '../sip/dialog-port.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import { warning } from '../sip/warning.js'
 import { type Ending, endingOfError, refusalOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 
+export interface InboundLegOptions {
+  readonly codecs: readonly CodecName[]
+  readonly srtp?: SrtpPolicy
+  /** Tells whether the call goes on, when the caller asks. True unless a simulated person lost the call. */
+  readonly exists?: () => boolean
+}
+
 /** A caller's INVITE as a leg: sends 180, then 200 with our answer or offer; media is agreed with the ACK. */
 export class InboundLeg implements Leg {
   readonly #invite: IncomingInvite
   readonly #codecs: readonly CodecName[]
   readonly #srtp: SrtpPolicy
+  readonly #exists: () => boolean
   readonly #events: LegEvents
   readonly #log: Log
   #sdp: SdpSession | null = null
@@ -35,13 +43,14 @@ export class InboundLeg implements Leg {
 
   constructor(
     invite: IncomingInvite,
-    { codecs, srtp = 'optional' }: { readonly codecs: readonly CodecName[]; readonly srtp?: SrtpPolicy },
+    { codecs, srtp = 'optional', exists = () => true }: InboundLegOptions,
     events: LegEvents,
     log: Log,
   ) {
     this.#invite = invite
     this.#codecs = codecs
     this.#srtp = srtp
+    this.#exists = exists
     this.#events = events
     this.#log = log
     invite.onWithdrawn((why, reason) => {
@@ -117,6 +126,7 @@ export class InboundLeg implements Leg {
           if (!this.#over) this.#events.digit(key)
         },
         referred: (target, report) => !this.#over && this.#events.referred?.(target, report) === true,
+        exists: this.#exists,
         ended: (why) => this.#dialogEnded(why),
       })
       .then(
@@ -125,6 +135,10 @@ export class InboundLeg implements Leg {
         },
         (error: unknown) => this.#endedByItself(endingOfError(error)),
       )
+  }
+
+  ask(): Promise<PeerAnswer> {
+    return this.#dialog?.ask() ?? Promise.resolve('unanswered')
   }
 
   end(ending: Ending): Promise<void> {

@@ -1,6 +1,6 @@
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
-import type { ReferReport } from '../sip/dialog-port.js'
+import type { PeerAnswer, ReferReport } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'
 
@@ -35,6 +35,11 @@ export interface Leg {
   early(local: LocalMedia): RemoteMedia | null
   /** Sends the INVITE or the 200, now that our RTP port is known. */
   connect(local: LocalMedia): void
+  /**
+   * Asks the far side whether it still has the call. Resolves to `unanswered` before the answer of the leg. Never
+   * rejects.
+   */
+  ask(): Promise<PeerAnswer>
   /**
    * Sends CANCEL, a refusal or BYE, depending on the state. Idempotent; resolves when done or given up, never
    * rejects.

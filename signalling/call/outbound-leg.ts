@@ -6,7 +6,7 @@ import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { SdpSession } from '../sdp/sdp-session.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
 import type { Permit } from '../sip/dial-gate.js'
-import type { OfferReply, SipDialog } from '../sip/dialog-port.js'
+import type { OfferReply, PeerAnswer, SipDialog } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { InviteRequest, SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
@@ -98,6 +98,10 @@ export class OutboundLeg implements Leg {
         ended: (why) => this.#endedByItself(endingOfDialog(why, 'callee')),
       },
     )
+  }
+
+  ask(): Promise<PeerAnswer> {
+    return this.#dialog?.ask() ?? Promise.resolve('unanswered')
   }
 
   end({ reason }: Pick<Ending, 'reason'>): Promise<void> {

@@ -168,6 +168,8 @@ class Carrier implements SandboxCarrier {
       invite.refuse(behaviour.status)
       return
     }
+    // This person has lost the whole call with its media. A muted telephone would still know the call.
+    const exists = () => behaviour.kind !== 'answer' || behaviour.persona !== 'media_dies'
     invite.ring()
     if (behaviour.kind === 'ring') return
     this.#scope.after(clock, PICK_UP_MS, () => {
@@ -176,7 +178,7 @@ class Carrier implements SandboxCarrier {
         behaviour.persona,
         'inbound',
         invite.callId,
-        (events) => new InboundLeg(invite, { codecs: G711_CODECS }, events, this.#options.log),
+        (events) => new InboundLeg(invite, { codecs: G711_CODECS, exists }, events, this.#options.log),
         {},
       )
     })

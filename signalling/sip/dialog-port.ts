@@ -10,6 +10,12 @@ export type DialogEnd =
   /** The connection to the SIP server was lost, and the dialog with it. */
   | { readonly kind: 'lost' }
 
+/**
+ * The state of a dialog as its peer tells it (RFC 3261 12.2.1.2). `exists`: the peer answered. `gone`: it answered 481.
+ * `unanswered`: no answer came, or 408, with which a proxy speaks for a silent peer.
+ */
+export type PeerAnswer = 'exists' | 'gone' | 'unanswered'
+
 /** Answers a re-INVITE or UPDATE, once; `sdp` counts only with 200. */
 export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
 
@@ -34,6 +40,8 @@ export interface DialogHandlers {
    * none is.
    */
   referred?(target: string, report: ReferReport): boolean
+  /** Tells whether the call goes on, when the peer asks by OPTIONS. Without this handler it does. */
+  exists?(): boolean
   /** The dialog ended. Once, and never after our own `bye`. */
   ended(why: DialogEnd): void
 }
@@ -47,6 +55,8 @@ export interface SipDialog {
    * never rejects.
    */
   bye(reason?: string): Promise<void>
+  /** Asks the peer by OPTIONS whether the dialog exists. Never rejects. */
+  ask(): Promise<PeerAnswer>
   /**
    * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`
    * (context.status) or `sip_failed`.

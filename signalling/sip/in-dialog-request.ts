@@ -1,4 +1,5 @@
 import type { DigestClient } from '../trunk/digest-client.js'
+import type { PeerAnswer } from './dialog-port.js'
 import type { RawDialog, RawMessage, RawResponse } from './drachtio-types.js'
 import { knowsTimer } from './option-tags.js'
 
@@ -75,6 +76,16 @@ function credentialHeaders(
  */
 export function dialogExists(error: unknown, response: RawResponse | undefined): boolean {
   return !error && response !== undefined && response.status !== 481 && response.status !== 408
+}
+
+/**
+ * Returns the state of a dialog after an OPTIONS inside it. A response that the SIP server made itself, without a source, is
+ * no answer of the peer.
+ */
+export function peerAnswer(error: unknown, response: RawResponse | undefined): PeerAnswer {
+  if (error || response === undefined || response.status === 408 || !response.source_address)
+    return 'unanswered'
+  return response.status === 481 ? 'gone' : 'exists'
 }
 
 /** The minimum session interval (s) (RFC 4028 4). */

@@ -79,6 +79,29 @@ t.test('a peer that does not answer, and a server without the dialog, end the ca
   }
 })
 
+t.test('what a peer answers to OPTIONS tells whether it has the call', async (t) => {
+  const peer = { source_address: '192.0.2.1' }
+  for (const [error, response, answer] of [
+    [null, { status: 200, ...peer }, 'exists'],
+    [null, { status: 405, ...peer }, 'exists'],
+    [null, { status: 503, ...peer }, 'exists'],
+    [null, { status: 481, ...peer }, 'gone'],
+    [null, { status: 408, ...peer }, 'unanswered'],
+    [null, { status: 503, source_address: '' }, 'unanswered'],
+    [new Error('no connection'), undefined, 'unanswered'],
+  ] as const) {
+    const raw = rawDialog((done) => done(error, response && ({ ...response, get() {} } as never)))
+    const dialog = new DialogHandle(raw, new Set(), { clock: new VirtualClock(), log: silentLog }, null)
+    t.equal(await dialog.ask(), answer, `${response?.status ?? error}`)
+  }
+  const silent = rawDialog(() => {})
+  const dialog = new DialogHandle(silent, new Set(), { clock: new VirtualClock(), log: silentLog }, null)
+  const asked = dialog.ask()
+  dialog.suspend()
+  t.equal(await asked, 'exists', 'the connection to the SIP server broke')
+  t.equal(await dialog.ask(), 'exists', 'and is asked again when it is back')
+})
+
 t.test('neither a hang-up of ours nor another lost connection leaves a timer', async (t) => {
   const { clock, state, dialog } = resumed()
   dialog.suspend()

@@ -6,10 +6,11 @@ import type { Log } from '../../media/base/log.js'
 import { parseAddress } from '../embedded/message/name-addr.js'
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
-import type { DialogHandlers, OfferReply, ReferReport, SipDialog } from './dialog-port.js'
+import type { DialogHandlers, OfferReply, PeerAnswer, ReferReport, SipDialog } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import {
   dialogExists,
+  peerAnswer,
   sendInDialogRequest,
   sessionIntervalError,
   sessionRefreshDelayMs,
@@ -59,6 +60,8 @@ export class DialogHandle implements SipDialog {
   #sendPendingBye: (() => void) | null = null
   /** Timer of the next check of a call that continues over a new connection. */
   #check: Timer | null = null
+  /** Answers the latest `ask`. Idempotent. */
+  #settleAsk: ((answer: PeerAnswer) => void) | null = null
   /** Timer of our next session refresh. */
   #refresh: Timer | null = null
   /** Rejects our pending re-INVITE when the dialog ends. */
@@ -106,7 +109,10 @@ export class DialogHandle implements SipDialog {
     })
     serve('info', (req, res) => this.#infoReceived(req, res))
     serve('refer', (req, res) => this.#referred(req, res))
-    serve('options', (_req, res) => answerOptions(res))
+    serve('options', (_req, res) => {
+      if (this.#over || this.#handlers?.exists?.() === false) res.send(481)
+      else answerOptions(res)
+    })
     // REFERs make the only subscriptions, and this side is their notifier (RFC 6665 4.1.3).
     serve('notify', (_req, res) => res.send(481))
     for (const method of REFUSED_METHODS) {
@@ -156,6 +162,7 @@ export class DialogHandle implements SipDialog {
 
   suspend(): void {
     this.#suspended = true
+    this.#settleAsk?.('exists')
     this.#check?.cancel()
     this.#check = null
     this.#offerPending = false
@@ -201,6 +208,17 @@ export class DialogHandle implements SipDialog {
           hungUp ? { kind: 'peer', reason: null } : { kind: 'server', reason: 'OPTIONS timeout' },
         )
       }
+    })
+  }
+
+  ask(): Promise<PeerAnswer> {
+    // A dialog that waits for a connection is asked about as soon as there is one.
+    if (this.#suspended) return Promise.resolve('exists')
+    return new Promise((resolve) => {
+      this.#settleAsk = resolve
+      sendInDialogRequest(this.#raw, this.#digest, { method: 'OPTIONS' }, (error, response) =>
+        resolve(peerAnswer(error, response)),
+      )
     })
   }
 

@@ -330,8 +330,13 @@ export type SessionEvent =
     }
   /** Words of a leg to which `listen` listens. `atMs` is the session time of the event. */
   | ({ readonly type: 'heard'; readonly leg: LegId; readonly atMs: number } & HeardWords)
-  /** No packet of the far side of a leg arrived for the configured time. */
-  | { readonly type: 'media_timeout'; readonly leg: LegId }
+  /**
+   * No packet of the far side of a leg arrived for the configured time, or for that time again. `again` is false for the
+   * first time of a silence.
+   */
+  | { readonly type: 'media_timeout'; readonly leg: LegId; readonly again: boolean }
+  /** No packet of the far side of a leg can arrive any more: its keys could not be made. */
+  | { readonly type: 'media_failed'; readonly leg: LegId }
   /** The far side of a leg closed its media for good, as browsers do when they hang up or leave the page. */
   | { readonly type: 'media_closed'; readonly leg: LegId }
   /** The recording cannot be written; the call continues. */
@@ -367,6 +372,7 @@ export interface WorkerSettings {
   /** Inclusive range; each worker uses the even ports of its share. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number
+  /** Silence of a far side after which it is reported (ms); Infinity never reports one. */
   readonly mediaTimeoutMs: number
   /** The thread holds calls with itself before it takes others. */
   readonly warmUp: boolean

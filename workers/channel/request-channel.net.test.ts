@@ -116,13 +116,13 @@ t.test('closing rejects pending and later requests', async (t) => {
 
 t.test('events, losses and log lines are transferred', async (t) => {
   const { post, events, lost, lines } = setUp(t, async () => null)
-  post({ type: 'event', session: 's', event: { type: 'media_timeout', leg: 'caller' } })
+  post({ type: 'event', session: 's', event: { type: 'media_timeout', leg: 'caller', again: false } })
   post({ type: 'lost', session: 's' })
   const log = threadLog({ postMessage: post }, 1)
   log.debug({}, 'stays here')
   log.info({ f: () => {}, e: new Error('why'), nested: { g: () => {} }, n: 1 }, 'odd fields')
   await tick()
-  t.same(events, [['s', { type: 'media_timeout', leg: 'caller' }]])
+  t.same(events, [['s', { type: 'media_timeout', leg: 'caller', again: false }]])
   t.same(lost, ['s'])
   t.equal(lines.length, 1)
   t.match(lines[0], /odd fields .*"worker":1.*Error: why.*not cloneable.*"n":1/)

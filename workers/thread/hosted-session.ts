@@ -126,7 +126,8 @@ export class HostedSession {
                 if (hosted !== null) hosted.#party?.detected?.(event)
               },
         sounds: party.kind === 'agent' && party.agent.voicemail.enabled ? ANSWER_SOUNDS : [],
-        onTimeout: () => emit({ type: 'media_timeout', leg: CALLER_LEG }),
+        onTimeout: (again) => emit({ type: 'media_timeout', leg: CALLER_LEG, again }),
+        onFailed: () => emit({ type: 'media_failed', leg: CALLER_LEG }),
         onLeft: () => emit({ type: 'media_closed', leg: CALLER_LEG }),
         onFault: (error) => {
           if (hosted !== null) hosted.#fail(error)
@@ -318,7 +319,8 @@ export class HostedSession {
         id: endpointOf(id),
         rate: this.#options.rate,
         onEvent: null,
-        onTimeout: () => this.#options.emit({ type: 'media_timeout', leg: id }),
+        onTimeout: (again) => this.#options.emit({ type: 'media_timeout', leg: id, again }),
+        onFailed: () => this.#options.emit({ type: 'media_failed', leg: id }),
         onLeft: () => this.#options.emit({ type: 'media_closed', leg: id }),
         onFault: (error) => this.#fail(error),
       })

@@ -37,7 +37,10 @@ export interface SessionLegOptions {
   readonly onEvent: ((event: DetectorEvent) => void) | null
   /** Further detectors for the first minute. */
   readonly sounds?: readonly DetectorName[]
-  readonly onTimeout: () => void
+  /** The far side sends nothing; `again` is false for the first report of a silence. */
+  readonly onTimeout: (again: boolean) => void
+  /** The far side can send nothing any more. */
+  readonly onFailed: () => void
   /** The far side closed its media. */
   readonly onLeft: () => void
   readonly onFault: (error: unknown) => void
@@ -68,7 +71,8 @@ export class SessionLeg {
       clock,
       log,
       onDigit: (digit) => (leg === null ? false : leg.#onRtpDigit(digit)),
-      onTimeout: options.onTimeout,
+      onTimeout: (_silentMs, again) => options.onTimeout(again),
+      onFailed: options.onFailed,
       onLeft: options.onLeft,
       mediaTimeoutMs: settings.mediaTimeoutMs,
       onFault: options.onFault,

@@ -87,6 +87,8 @@ t.test('endings', async (t) => {
   t.test('a caller that never sends media', { buffered: true, timeout: 120_000 }, async (t) => {
     const caller = await call(t, service)
     t.equal(await caller.dialog.final(), 200)
+    // It has forgotten the call.
+    caller.dialog.hasForgotten = true
     const callId = await caller.callId()
     await caller.until('the greeting', () => caller.rtp.loud().length > 0)
     const record = await ended(t, caller, callId)
@@ -102,9 +104,23 @@ t.test('endings', async (t) => {
     const callId = await caller.callId()
     await caller.until('a second', () => caller.rtp.received.length > 50)
     caller.rtp.pause()
+    // It is gone without a word.
+    caller.dialog.answersOptions = false
     t.match(await ended(t, caller, callId), { endedReason: 'carrier_error' })
     t.match(service.of(callId, 'ended')[0]?.ending, { note: 'media timeout' })
     t.ok((service.of(callId, 'ended')[0]?.rtp?.packetsReceived ?? 0) > 25)
+  })
+
+  t.test('a muted caller without RTCP keeps the call', { buffered: true, timeout: 120_000 }, async (t) => {
+    const caller = await call(t, service)
+    await caller.answered()
+    const callId = await caller.callId()
+    await caller.until('a second', () => caller.rtp.received.length > 50)
+    caller.rtp.pause()
+    const asked = () => caller.peer.log.filter(({ message }) => message.method === 'OPTIONS').length
+    await caller.until('the third question', () => asked() >= 3)
+    caller.dialog.bye()
+    t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'caller_hangup' })
   })
 })
 
