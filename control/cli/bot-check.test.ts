@@ -9,6 +9,7 @@ const COMMANDS = {
   forget_marks: 0,
   dtmf: 0,
   transfer: 0,
+  resume: 0,
   hangup: 0,
   nothing: 0,
   fault: 0,

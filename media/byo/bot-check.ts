@@ -115,6 +115,7 @@ class CheckCall {
     dtmf: 0,
     transfer: 0,
     transfer_decision: 0,
+    resume: 0,
     hangup: 0,
     nothing: 0,
     fault: 0,
@@ -205,6 +206,7 @@ class CheckCall {
         this.#queue.forgetMarks()
         return
       case 'dtmf':
+      case 'resume':
       case 'nothing':
         return
     }

@@ -263,6 +263,30 @@ t.test('the close code of the bot decides the ending', async (t) => {
   }
 })
 
+t.test('a bot that left a token can be dialled again, unless it ended the call itself', async (t) => {
+  for (const [code, ends, token] of [
+    [1000, 'agent_hangup', 'tok-1'],
+    [1001, 'bot_disconnected', 'tok-1'],
+    [1012, 'bot_disconnected', 'tok-1'],
+    [1001, 'agent_hangup', ''],
+  ] as const) {
+    const rig = await live(t)
+    rig.there.send('{"event":"resume","resume":{"token":"tok-0"}}')
+    rig.there.send({ event: 'resume', resume: { token } })
+    rig.there.send('{"event":"mark"}')
+    await rig.until('the mark', () => rig.there.messagesOfType('mark').length > 0)
+    rig.there.socket.close(code)
+    await rig.until('the end', () => why(rig).length > 0)
+    t.strictSame(why(rig), [ends], `${code}`)
+    t.equal(rig.end.resumeToken, token === '' ? null : token)
+  }
+  const flooding = await live(t)
+  flooding.there.send('{"event":"resume","resume":{"token":"tok-2"}}')
+  for (let i = 0; i < 60_000; i++) flooding.there.send('{"event":"mark"}')
+  await flooding.until('the end', () => why(flooding).length > 0)
+  t.equal(flooding.end.resumeToken, null, 'closed for what it sent')
+})
+
 t.test('on shutdown, connections close with 1001', async (t) => {
   const rig = await live(t)
   await rig.until('the start', () => rig.there.messagesOfType('media').length > 0)

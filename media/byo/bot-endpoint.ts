@@ -58,6 +58,8 @@ export interface BotEndpointOptions {
   readonly advancePhase: (ms: number) => boolean
   /** Called outside `pull` when the audio arrives for which `ready` returned false. */
   readonly audioReady: () => void
+  /** When an earlier connection of this call began, by the clock; absent for the first one. */
+  readonly beganMs?: number
   /** Connects to the bot; `connectBot` by default. */
   readonly dial?: typeof connectBot
 }
@@ -88,7 +90,8 @@ export class BotEndpoint implements Endpoint {
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the state of the bot. */
   #started = false
-  #startMs = 0
+  /** Null before the call is live. */
+  #startMs: number | null
   #sipCallId: string | null = null
   #drainUntilMs = 0
   /** Reason of the end, as the bot is informed of it. */
@@ -101,6 +104,7 @@ export class BotEndpoint implements Endpoint {
   #presenting: string | null = null
   #failed = false
   #closeCode: number | null = null
+  #resumeToken: string | null = null
 
   constructor(options: BotEndpointOptions) {
     const { id, spec, rate, clock } = options
@@ -108,6 +112,7 @@ export class BotEndpoint implements Endpoint {
     this.#options = options
     this.#spec = spec
     this.#clock = clock
+    this.#startMs = options.beganMs ?? null
     this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
     this.#wireFormat = openDialect(this.#stream)
     this.#texts = new BotTextReader(this.#wireFormat)
@@ -122,12 +127,20 @@ export class BotEndpoint implements Endpoint {
       rate,
       send: (message) => this.#send(message),
       violation: (code, message) => this.#error(code, message),
-      overload: () => this.#connection?.close(POLICY),
+      overload: () => {
+        this.#resumeToken = null
+        this.#connection?.close(POLICY)
+      },
       advancePhase: options.advancePhase,
       audioReady: options.audioReady,
       sendDigits: options.sendDigits,
     })
     this.#callerAudio = new CallerAudioSender(this.#wireFormat, format, rate)
+  }
+
+  /** The token by which a bot that was lost can go on with the call; null when it cannot. */
+  get resumeToken(): string | null {
+    return this.#resumeToken
   }
 
   /** Connects to the bot. Resolves to false when it cannot be reached, which has been reported as an event. */
@@ -166,8 +179,8 @@ export class BotEndpoint implements Endpoint {
     if (this.#started || this.#phase === 'over') return
     this.#started = true
     this.#sipCallId = sipCallId
-    this.#startMs = this.#clock.now()
-    const limit = this.#spec.maxCallSeconds * 1000
+    this.#startMs ??= this.#clock.now()
+    const limit = this.#startMs + this.#spec.maxCallSeconds * 1000 - this.#clock.now()
     this.#scope.after(this.#clock, limit, () => this.#finish('max_duration', 'max_duration'))
     if (this.#phase === 'connected') this.#begin()
     else if (this.#phase === 'idle') void this.connect()
@@ -219,6 +232,7 @@ export class BotEndpoint implements Endpoint {
   }
 
   close(why: CloseReason): void {
+    if (this.#scope.closed) return
     if (this.#started) this.#options.emit({ type: 'bot_stats', stats: this.#stats() })
     this.#sayGoodbye(this.#reason ?? stopReasonOf(why), why === 'shutdown' ? GOING_AWAY : NORMAL)
     this.#scope.close().catch((error: unknown) => this.#internalError(error))
@@ -302,6 +316,9 @@ export class BotEndpoint implements Endpoint {
         }
         this.#options.emit({ type: 'transfer_decided', accepted: command.accepted })
         return
+      case 'resume':
+        this.#resumeToken = command.token
+        return
       case 'hangup':
         if (command.drain) this.#drain()
         else this.#finish('bot_hangup', 'agent_hangup')
@@ -310,6 +327,7 @@ export class BotEndpoint implements Endpoint {
         this.#error(command.code, command.message)
         return
       case 'give_up':
+        this.#resumeToken = null
         this.#lost('bot_disconnected', command.message)
         return
       case 'nothing':
@@ -350,7 +368,9 @@ export class BotEndpoint implements Endpoint {
   #closed(code: number): void {
     this.#closeCode = code
     if (this.#phase === 'draining' || this.#phase === 'over') return
-    if (HANGUP_CODES.includes(code)) {
+    // A bot with a token goes away for a restart, not because the call is over.
+    const isBack = code === GOING_AWAY && this.#resumeToken !== null
+    if (HANGUP_CODES.includes(code) && !isBack) {
       this.#drain()
       return
     }
@@ -390,7 +410,7 @@ export class BotEndpoint implements Endpoint {
   }
 
   #atMs(): number {
-    return this.#started ? Math.round(this.#clock.now() - this.#startMs) : 0
+    return this.#startMs === null ? 0 : Math.round(this.#clock.now() - this.#startMs)
   }
 
   #internalError(error: unknown): void {
@@ -403,7 +423,7 @@ export class BotEndpoint implements Endpoint {
   #stats(): BotStats {
     const { firstAudioMs, replyMs } = this.#replyLatency
     return {
-      firstAudioMs: firstAudioMs === null ? null : Math.round(firstAudioMs - this.#startMs),
+      firstAudioMs: firstAudioMs === null ? null : Math.round(firstAudioMs - (this.#startMs ?? 0)),
       replyMs: replyMs.map(Math.round),
       underruns: this.#playback.underruns,
       droppedInMs: this.#callerAudio.droppedMs,

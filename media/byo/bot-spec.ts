@@ -38,4 +38,6 @@ export interface BotSpec extends BotAudio {
   readonly from: string
   readonly to: string
   readonly maxCallSeconds: number
+  /** Token by which a bot that is dialled again finds the call. Absent the first time. */
+  readonly resumeToken?: string
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { openBot } from '../../../fixtures/bots/bot.js'
 import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { call } from '../../../fixtures/service/caller.js'
+import type { Json } from '../../../fixtures/service/service.js'
 
 /*
  * A bot that cannot be reached or is lost: the agent of the number takes the call over, if the number says so.
@@ -111,6 +112,64 @@ t.test(
     )
   },
 )
+
+t.test('a bot that goes away and left a token is dialled again', beside(), async (t) => {
+  const bot = await openBot(t)
+  const { e164 } = await numberWithFallback(bot.url)
+  const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const first = await bot.call()
+  first.send({ event: 'resume', resume: { token: 'state-1' } })
+  first.send({ event: 'mark', mark: { name: 'a' } })
+  await first.until('its mark', () => first.messagesOfType('mark').length === 1)
+  first.socket.close(1001)
+
+  const second = await bot.call(1)
+  await second.until('media', () => second.messagesOfType('media').length > 20)
+  const callId = await caller.callId()
+  const [before, after] = [first, second].map((there) => there.messagesOfType('start')[0]?.json.start as Json)
+  t.equal(second.headers['x-resume-token'], 'state-1')
+  t.match(after, { callId: before?.callId, customParameters: { resumeToken: 'state-1' } })
+  t.not(after?.streamId, before?.streamId)
+  t.equal(first.headers['x-resume-token'], undefined)
+  second.send({ event: 'mark', mark: { name: 'b' } })
+  await second.until('its mark', () => second.messagesOfType('mark').length === 1)
+  second.socket.close(1001)
+  t.match(await service.ended(callId), {
+    agentId: null,
+    endedReason: 'agent_hangup',
+    bot: { marks: 2, closeCode: 1001 },
+  })
+  t.match(service.of(callId, 'trouble'), [
+    { code: 'bot_disconnected', message: 'the socket closed with 1001' },
+  ])
+  t.equal(bot.calls.length, 2, 'without a token of its own it has ended the call')
+})
+
+t.test('a bot that does not come back: music, then the agent', beside(), async (t) => {
+  let gone = false
+  const bot = await openBot(t, { refuse: () => (gone ? 503 : null) })
+  const { e164 } = await numberWithFallback(bot.url)
+  const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const there = await bot.call()
+  there.send({ event: 'resume', resume: { token: 'state-1' } })
+  await there.until('media', () => there.messagesOfType('media').length > 20)
+  const callId = await caller.callId()
+  gone = true
+  const quiet = caller.rtp.loud().length
+  there.socket.terminate()
+  await caller.until('music', () => caller.rtp.loud().length > quiet + 50)
+  t.same(service.of(callId, 'agent_took_over'), [])
+  await service.until('the opening line', () => service.of(callId, 'turn').length > 0)
+  await caller.hangUp()
+  t.match(await service.ended(callId), { agentId: service.agentId, endedReason: 'caller_hangup' })
+  t.equal(bot.attempts, 5, 'two tries of two attempts each')
+  t.strictSame(
+    service.of(callId, 'trouble').map(({ code }) => code),
+    ['bot_disconnected', 'bot_unreachable', 'bot_unreachable'],
+  )
+})
 
 t.test('an outbound call whose bot is unreachable, and a bot that hangs up', beside(), async (t) => {
   const { id } = await numberWithFallback(GONE)

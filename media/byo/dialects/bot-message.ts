@@ -199,8 +199,18 @@ export function readMediaStreams(text: string, audio?: Uint8Array): BotCommand {
   }
 }
 
+/** Fits into a header and into the parameters of every type. */
+const TOKEN = /^[\w.~+/=:-]{1,256}$/
+
+function resumeCommand(token: unknown): BotCommand {
+  if ((token ?? '') === '') return { type: 'resume', token: null }
+  if (typeof token === 'string' && TOKEN.test(token)) return { type: 'resume', token }
+  const message = 'token of resume must be 1 to 256 letters, digits or . _ ~ + / = : -'
+  return { type: 'fault', code: 'bad_frame', message }
+}
+
 /**
- * Reads `transfer`, `hangup` and `dtmf`, nested or flat, which every type accepts; returns null for another
+ * Reads `transfer`, `hangup`, `dtmf` and `resume`, nested or flat, which every type accepts; returns null for another
  * event.
  */
 export function extensionCommand(event: string, message: Message): BotCommand | null {
@@ -211,6 +221,8 @@ export function extensionCommand(event: string, message: Message): BotCommand | 
       const { drain } = { ...message, ...objectField(message, 'hangup') }
       return { type: 'hangup', drain: drain !== false && drain !== 'false' }
     }
+    case 'resume':
+      return resumeCommand({ ...message, ...objectField(message, 'resume') }.token)
     case 'dtmf':
       return dtmfCommand(
         typeof message.dtmf === 'string'

@@ -16,7 +16,7 @@ const ENCODINGS: Readonly<Partial<Record<BotFormat, string>>> = {
   alaw: 'audio/x-alaw',
 }
 
-const EXTENSIONS = ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary']
+const EXTENSIONS = ['transfer', 'hangup', 'dtmf', 'resume', 'cleared', 'error', 'binary']
 
 class Native extends MediaStreamsDialect {
   constructor(stream: StreamInfo) {

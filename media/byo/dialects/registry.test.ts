@@ -66,7 +66,7 @@ t.test('static', async (t) => {
         channels: 1,
       },
       customParameters: { k: 'v', k2: 'v2' },
-      extensions: ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary'],
+      extensions: ['transfer', 'hangup', 'dtmf', 'resume', 'cleared', 'error', 'binary'],
     },
   })
   t.strictSame(json(media(dialect, 0)), {
@@ -512,6 +512,11 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
       transfer({ destination: null, destinationId: 'd', handoff: 'warm', note: 'n', reason: 'r' }),
     ],
     ['{"event":"hangup","hangup":{"reason":"done","drain":true}}', { type: 'hangup', drain: true }],
+    [
+      '{"event":"resume","resume":{"token":"state-4.2_~+/=:x"}}',
+      { type: 'resume', token: 'state-4.2_~+/=:x' },
+    ],
+    ['{"event":"resume","token":""}', { type: 'resume', token: null }],
     ['{"event":"hangup","drain":false}', { type: 'hangup', drain: false }],
     ['{"event":"hangup"}', { type: 'hangup', drain: true }],
   ],
@@ -608,6 +613,9 @@ t.test('messages of bots are parsed', async (t) => {
       ['{"event":"dtmf","digits":"xyz"}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","durationMs":39}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","durationMs":1001}', 'bad_frame'],
+      ['{"event":"resume","token":"a b"}', 'bad_frame'],
+      ['{"event":"resume","token":7}', 'bad_frame'],
+      [`{"event":"resume","token":"${'x'.repeat(257)}"}`, 'bad_frame'],
       ['{"event":"dtmf","digits":"1","durationMs":"long"}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","gapMs":59}', 'bad_frame'],
       ['{"event":"dtmf","digits":"1","gapMs":2001}', 'bad_frame'],

@@ -65,6 +65,8 @@ export type BotCommand =
   | { readonly type: 'transfer'; readonly request: TransferRequest }
   /** The decision of the person to whom the bot presents its caller. */
   | { readonly type: 'transfer_decision'; readonly id: string; readonly accepted: boolean }
+  /** A bot that is lost later is dialled again with this token; null takes an earlier one back. */
+  | { readonly type: 'resume'; readonly token: string | null }
   /** With `drain`, the queued audio is played first. */
   | { readonly type: 'hangup'; readonly drain: boolean }
   /** The bot reports a fatal error: it is lost to the call. */

@@ -64,6 +64,11 @@ t.test('addresses and subprotocols', async (t) => {
   t.strictSame(handshakeOf(spec('chan_websocket'), 'n').subprotocols, [['media'], []])
 })
 
+t.test('a bot that is dialled again finds its token', async (t) => {
+  t.equal(handshakeOf(spec('twilio', { resumeToken: 'a' }), 'n').headers['x-resume-token'], 'a')
+  t.notOk('x-resume-token' in handshakeOf(spec('twilio'), 'n').headers)
+})
+
 t.test('Plivo compares a decoded and sorted query', async (t) => {
   const cases: readonly (readonly [string, string])[] = [
     ['', ''],

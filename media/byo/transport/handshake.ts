@@ -18,7 +18,8 @@ export function handshakeOf(spec: BotSpec, nonce: string, dialect = dialectOf(sp
   const { transport, authenticate, rateParameter, subprotocols = [[]] } = dialect
   const url = rateParameter === undefined ? spec.url : withRate(spec, rateParameter)
   const credentials = spec.secret === null ? undefined : authenticate?.(spec.secret, { url, nonce })
-  return { transport, url, headers: { 'x-call-id': spec.callId, ...credentials }, subprotocols }
+  const resumes = spec.resumeToken === undefined ? {} : { 'x-resume-token': spec.resumeToken }
+  return { transport, url, headers: { 'x-call-id': spec.callId, ...resumes, ...credentials }, subprotocols }
 }
 
 /** Adds the sample rate to the query unless the customer's URL names one. */
