@@ -12,13 +12,16 @@ export const ALERTS = {
 
 export type AlertName = keyof typeof ALERTS
 
-/** A message of the peer that ends the handshake with this alert. */
+/** A message of the peer that cannot be part of the handshake; the alert says so to the peer. */
 export class DtlsFailure extends Error {
   readonly alert: AlertName
+  /** True if the sender has proved that it reads what is sent to the peer. */
+  readonly isProved: boolean
 
-  constructor(alert: AlertName, message: string) {
+  constructor(alert: AlertName, message: string, { isProved = false } = {}) {
     super(message)
     this.alert = alert
+    this.isProved = isProved
   }
 }
 

@@ -42,6 +42,15 @@ export interface ClientHello {
   readonly pointFormats: boolean
 }
 
+/** Reads the first fields of a ClientHello: the random number and the cookie. Throws DtlsFailure. */
+export function readCookie(body: Buffer): Pick<ClientHello, 'random' | 'cookie'> {
+  const reader = new ByteReader(body)
+  reader.uint(2)
+  const random = reader.bytes(RANDOM_BYTES)
+  reader.vector(1)
+  return { random, cookie: reader.vector(1) }
+}
+
 /** Reads a ClientHello (RFC 6347 section 4.2.1). Throws DtlsFailure. */
 export function readClientHello(body: Buffer): ClientHello {
   const reader = new ByteReader(body)

@@ -8,6 +8,8 @@ import { until } from '../../../fixtures/host/until.js'
 import { systemClock } from '../../base/clock.js'
 import type { SrtpKeys, SrtpSuiteName } from '../srtp/keying.js'
 import { createDtlsIdentity, fingerprintOf } from './identity.js'
+import { handshakeBytes } from './reassembly.js'
+import { CONTENT, writeRecord } from './record.js'
 import { DtlsServer } from './server.js'
 
 /*
@@ -40,6 +42,7 @@ async function connect(
   options: readonly string[],
   network: Network = () => 1,
   client = createDtlsIdentity(Date.now()),
+  forged: (number: number) => readonly Buffer[] = () => [],
 ): Promise<Outcome> {
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -62,6 +65,7 @@ async function connect(
     },
   })
   socket.on('message', (data, { port }) => {
+    for (const datagram of forged(counts.in)) server.receive(datagram, String(port))
     const copies = network(counts.in++, 'in')
     for (let i = 0; i < copies; i++) server.receive(data, String(port))
   })
@@ -156,6 +160,32 @@ t.test('fragments of 200 bytes, doubled datagrams, and a lost one in each flight
   if (keys === null) throw new Error(`no keys (${end}):\n${output}`)
   t.equal(lost, 3)
   t.match(output, `Keying material: ${keyingMaterial(keys)}`)
+})
+
+t.test('OpenSSL connects beside forged alerts and messages of its own address', { skip }, async (t) => {
+  const options = ['-use_srtp', 'SRTP_AEAD_AES_128_GCM', '-keymatexportlen', '56', '-mtu', '256']
+  const contents = [11, 16, 15, 20].flatMap((type) =>
+    [1, 2, 3, 4, 5].map((sequence) => handshakeBytes(type, sequence, Buffer.alloc(40, type))),
+  )
+  const datagrams = [
+    ...contents.map((content) => writeRecord(CONTENT.handshake, 0, 99, content, null)),
+    writeRecord(CONTENT.alert, 0, 99, Buffer.from([2, 40]), null),
+    Buffer.from('16fefd0000', 'hex'),
+  ]
+  let sent = 0
+  // Before the first datagrams of the client, also in the middle of its second flight.
+  const forged = (number: number) => {
+    if (number > 6) return []
+    sent += datagrams.length
+    return datagrams
+  }
+  const client = createDtlsIdentity(Date.now())
+  const { keys, end, output, quit, ended } = await connect(t, options, () => 1, client, forged)
+  if (keys === null) throw new Error(`no keys (${end}):\n${output}`)
+  t.equal(sent, 7 * datagrams.length)
+  t.match(output, `Keying material: ${keyingMaterial(keys)}`)
+  quit()
+  t.equal(await ended(), 'closed: closed by the client')
 })
 
 t.test('OpenSSL gets the alert that tells what it lacks', { skip }, async (t) => {

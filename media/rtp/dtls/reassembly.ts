@@ -43,7 +43,8 @@ export function handshakeBytes(type: number, sequence: number, body: Uint8Array)
 
 /**
  * Puts fragments of handshake messages together and hands the messages out in order (RFC 6347 section 4.2.3).
- * Fragments may be lost, doubled, swapped and overlap; the byte that came first stays. Memory is bounded.
+ * Fragments may be lost, doubled, swapped and overlap; the byte that came first stays. Fragments may be forged, so a
+ * fragment that contradicts others, and a whole message, take their place. Memory is bounded.
  */
 export class HandshakeReassembly {
   readonly #partials = new Map<number, Partial>()
@@ -79,6 +80,22 @@ export class HandshakeReassembly {
     return { type: partial.type, sequence: this.#next++, epoch: partial.epoch, body: partial.body }
   }
 
+  /** Returns a complete message whatever its number is, or null. Hellos before the cookie belong to no order. */
+  takeAny(): HandshakeMessage | null {
+    for (const [sequence, { type, epoch, body, missing }] of this.#partials) {
+      if (missing > 0) continue
+      this.#partials.delete(sequence)
+      return { type, sequence, epoch, body }
+    }
+    return null
+  }
+
+  /** Forgets all fragments; the message with this number is the next one. */
+  restart(next: number): void {
+    this.#partials.clear()
+    this.#next = next
+  }
+
   #put(
     type: number,
     epoch: number,
@@ -88,8 +105,12 @@ export class HandshakeReassembly {
     fragment: Buffer,
   ): void {
     let partial = this.#partials.get(sequence)
-    // Anybody can write a fragment without encryption; it must not keep the place of an encrypted one.
-    if (partial === undefined || partial.epoch < epoch) {
+    const isWhole = fragment.length === length
+    // A fragment without encryption may be forged. It must not take the place of an encrypted one.
+    if (partial !== undefined && partial.epoch > epoch) return
+    if (partial?.epoch === epoch && partial.missing === 0 && !isWhole) return
+    const fits = partial?.type === type && partial.epoch === epoch && partial.body.length === length
+    if (partial === undefined || isWhole || !fits) {
       partial = {
         type,
         epoch,
@@ -99,7 +120,6 @@ export class HandshakeReassembly {
       }
       this.#partials.set(sequence, partial)
     }
-    if (partial.type !== type || partial.epoch !== epoch || partial.body.length !== length) return
     for (let i = 0; i < fragment.length; i++) {
       if (partial.known[offset + i] === 1) continue
       partial.known[offset + i] = 1

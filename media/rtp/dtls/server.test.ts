@@ -12,7 +12,7 @@ import type { SrtpKeys, SrtpSuiteName } from '../srtp/keying.js'
 import { uint } from './bytes.js'
 import { createDtlsIdentity, fingerprintOf } from './identity.js'
 import { HANDSHAKE, HandshakeReassembly } from './reassembly.js'
-import { CONTENT, splitRecords } from './record.js'
+import { CONTENT, splitRecords, writeRecord } from './record.js'
 import { DtlsServer } from './server.js'
 
 const SERVER = createDtlsIdentity(0)
@@ -29,6 +29,8 @@ const ALERT = {
 /** The server's first flight, and its second one. */
 const FLIGHT = [2, 11, 12, 13, 14]
 const LAST_FLIGHT = [-1, 20]
+/** After a message that cannot be right, a client has this time to finish. */
+const DOUBT_MS = 5_000
 
 interface RigOptions {
   readonly client?: DtlsClient
@@ -181,12 +183,28 @@ t.test('an attacker on the path does not get keys', async (t) => {
   }
   const cases: Readonly<Record<string, readonly [(rig: ReturnType<typeof open>) => void, number]>> = {
     'a certificate of his own': [
-      ({ message, client }) => message(client.certificate(STRANGER.certificate)),
+      ({ message, client }) => {
+        message(client.certificate(STRANGER.certificate))
+        message(client.keyExchange())
+        message(client.verify({ signer: STRANGER }))
+      },
       ALERT.certificate,
     ],
     'his own before the one of the SDP': [
-      ({ message, client }) => message(client.certificate(STRANGER.certificate, client.identity.certificate)),
+      ({ message, client }) => {
+        message(client.certificate(STRANGER.certificate, client.identity.certificate))
+        message(client.keyExchange())
+        message(client.verify({ signer: STRANGER }))
+      },
       ALERT.certificate,
+    ],
+    'a certificate of his own, signed for by the client': [
+      ({ message, client }) => {
+        message(client.certificate(STRANGER.certificate))
+        message(client.keyExchange())
+        message(client.verify())
+      },
+      ALERT.decrypt,
     ],
     'no certificate': [({ message, client }) => message(client.noCertificate()), ALERT.handshake],
     'a copied certificate without its key': [
@@ -262,6 +280,7 @@ t.test('an attacker on the path does not get keys', async (t) => {
   for (const [name, [attack, alert]] of Object.entries(cases)) {
     const rig = prepared()
     attack(rig)
+    rig.clock.advance(DOUBT_MS)
     t.equal(rig.client.received.at(-1), alert, name)
     t.equal(rig.keys, null, name)
     t.not(rig.end, null, name)
@@ -278,6 +297,7 @@ t.test('a certificate that cannot be read is refused, although the SDP names it'
   const rig = open({ client })
   rig.greet()
   rig.message(client.certificate())
+  rig.clock.advance(DOUBT_MS)
   t.equal(client.received.at(-1), ALERT.certificate)
   t.equal(rig.end, 'bad_certificate')
 })
@@ -321,8 +341,21 @@ t.test('a fragment without encryption does not take the place of Finished', asyn
       fragment(HANDSHAKE.finished, finished.sequence, 4000, 0, Buffer.alloc(10)),
     ),
   )
-  rig.message(finished, 1)
+  rig.deliver(...client.records(finished, 1, 5))
   t.not(rig.keys, null)
+
+  // A whole one that comes too early.
+  const other = open()
+  other.greet()
+  const early = fragment(HANDSHAKE.finished, finished.sequence, 12, 0, Buffer.alloc(12))
+  other.deliver(other.client.record(CONTENT.handshake, early))
+  for (const message of [other.client.certificate(), other.client.keyExchange()]) other.message(message)
+  const verify = other.client.verify()
+  const records = other.client.records(other.client.finished(), 1, 5)
+  // The keys exist: the encrypted fragments wait for the signature.
+  other.deliver(...records)
+  other.message(verify)
+  t.not(other.keys, null)
 })
 
 t.test('memory for fragments is bounded', async (t) => {
@@ -350,13 +383,14 @@ t.test('an address gets no more bytes than it sent before it returns its cookie'
   t.equal(rig.sent, 1)
   let received = hello.length
   for (let i = 0; i < 1000; i++) {
-    // The smallest fragment that repeats the message: half as long as the reply.
-    const tail = rig.client.record(CONTENT.handshake, fragment(1, 0, 100, 99, Buffer.alloc(1)))
-    rig.deliver(tail)
-    received += tail.length
+    // The shortest hello that is answered: shorter than the reply.
+    const body = Buffer.concat([uint(0xfefd, 2), Buffer.alloc(32, i), Buffer.alloc(2)])
+    const short = rig.client.record(CONTENT.handshake, fragment(1, 0, body.length, 0, body))
+    rig.deliver(short)
+    received += short.length
     if (rig.sentBytes > received) t.fail(`${rig.sentBytes} bytes for ${received}`)
   }
-  t.ok(rig.sent > 1 && rig.sent <= 8)
+  t.ok(rig.sent > 1)
   t.equal(rig.clock.pending, 1, 'only the deadline of the handshake')
   rig.clock.advance(60_000)
   t.equal(rig.end, 'timeout')
@@ -397,12 +431,85 @@ t.test('a flight is repeated to the address that asks for it', async (t) => {
   server.close()
 })
 
-t.test('a client that never returns its cookie is refused', async (t) => {
+t.test('hellos without a cookie are answered, and change nothing', async (t) => {
   const rig = open()
   const { client } = rig
-  for (let sequence = 0; sequence < 3; sequence++) rig.message({ ...new DtlsClient().hello(), sequence })
-  t.same(client.received, [HANDSHAKE.helloVerifyRequest, HANDSHAKE.helloVerifyRequest, ALERT.handshake])
+  for (let sequence = 0; sequence < 6; sequence++) rig.message({ ...new DtlsClient().hello(), sequence })
+  t.same(client.received, new Array(6).fill(HANDSHAKE.helloVerifyRequest))
+  t.equal(rig.end, null)
+  rig.connect()
+  t.not(rig.keys, null)
+  t.equal(rig.end, null)
+})
+
+/** Messages that a third party can send under the client's address without seeing the server's. */
+const FORGERIES: Readonly<Record<string, () => readonly (readonly [type: number, body: Buffer])[]>> = {
+  'messages without content': () => [2, 11, 16, 15, 20].map((type) => [type, Buffer.alloc(0)] as const),
+  'messages of zeros': () => [1, 11, 16, 15, 20].map((type) => [type, Buffer.alloc(80)] as const),
+  'a certificate of its own': () => {
+    const { certificate } = STRANGER
+    return [[11, Buffer.concat([uint(certificate.length + 3, 3), uint(certificate.length, 3), certificate])]]
+  },
+  'a key exchange': () => {
+    const point = generateKeyPairSync('x25519')
+      .publicKey.export({ type: 'spki', format: 'der' })
+      .subarray(-32)
+    return [[16, Buffer.concat([uint(32, 1), point])]]
+  },
+  'a hello': () => [[1, new DtlsClient().hello().body]],
+}
+
+for (const [name, make] of Object.entries(FORGERIES)) {
+  t.test(`forged ${name}, with each number and before each message, do not end the handshake`, async (t) => {
+    for (let before = 0; before <= 6; before++) {
+      for (let sequence = 0; sequence < 6; sequence++) {
+        const rig = open()
+        const { client } = rig
+        const forge = () => {
+          for (const [type, body] of make()) {
+            // Whole, and as a fragment that keeps the place of a message.
+            const whole = fragment(type, sequence, body.length, 0, body)
+            const part = fragment(type, sequence, body.length + 9, 2, body.subarray(0, 4))
+            for (const content of [whole, part]) {
+              rig.deliver(writeRecord(CONTENT.handshake, 0, 1000, content, null))
+            }
+          }
+        }
+        let sent = 0
+        const say = (message: ClientMessage, epoch: 0 | 1 = 0) => {
+          if (sent++ === before) forge()
+          rig.message(message, epoch)
+        }
+        for (let hello = 0; hello < 2; hello++) say(client.hello())
+        const flight = [client.certificate(), client.keyExchange(), client.verify()]
+        const finished = client.finished()
+        for (const message of flight) say(message)
+        say(finished, 1)
+        // The client repeats its flight as long as it has no answer.
+        for (let tries = 0; tries < 2 && rig.keys === null; tries++) {
+          for (const message of flight) say(message)
+          say(finished, 1)
+        }
+        const what = `number ${sequence} before message ${before}`
+        t.equal(rig.end, null, what)
+        t.not(rig.keys, null, what)
+        rig.clock.advance(60_000)
+        t.equal(rig.end, null, what)
+        t.equal(rig.clock.pending, 0, what)
+      }
+    }
+  })
+}
+
+t.test('the number of bad messages is bounded', async (t) => {
+  const rig = open()
+  rig.greet()
+  const junk = fragment(HANDSHAKE.certificate, 2, 3, 0, Buffer.alloc(3))
+  for (let i = 0; i < 200; i++) rig.deliver(rig.client.record(CONTENT.handshake, junk))
+  t.equal(rig.end, null)
+  rig.deliver(rig.client.record(CONTENT.handshake, junk))
   t.equal(rig.end, 'handshake_failure')
+  t.equal(rig.clock.pending, 0)
 })
 
 t.test('flights are repeated by timer and on demand, but not for ever', async (t) => {

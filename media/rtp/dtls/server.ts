@@ -16,6 +16,7 @@ import {
   CIPHER_SUITE,
   type ClientHello,
   readClientHello,
+  readCookie,
   SIGNATURE_SCHEME,
   SRTP_PROFILES,
   writeServerHello,
@@ -36,8 +37,10 @@ const HANDSHAKE_MS = 30_000
 const MAX_SENDS = 8
 /** Highest record number that a hello can have before the replies leave it. */
 const MAX_HELLO_RECORD = 2 ** 32
-/** HelloVerifyRequests in answer to different hellos. A client needs one, or a second one for a cookie of another association. */
-const MAX_COOKIES = 2
+/** After a message that cannot be right, the client has this time to finish the handshake (ms). */
+const DOUBT_MS = 5_000
+/** Messages that cannot be right, after which the handshake fails at once. Each costs a signature check at most. */
+const MAX_DOUBTS = 200
 /** A datagram that passes every path (RFC 8831 section 5 assumes 1200 bytes). */
 const MAX_DATAGRAM_BYTES = 1200
 const ECDSA_SIGN = 64
@@ -76,8 +79,13 @@ interface FlightRecord {
  * extended master secret. No resumption, no renegotiation, no application data.
  *
  * It has no socket: `receive` takes datagrams, `send` gets them. The caller passes on only addresses that ICE has
- * validated. Before the cookie comes back, no address gets more bytes than it sent. Bad records are dropped; a bad
- * handshake message ends the association with an alert. What is not encrypted is ignored once the keys are proved.
+ * validated. Before the cookie comes back, no address gets more bytes than it sent. Bad records are dropped. What is not
+ * encrypted is ignored once the keys are proved.
+ *
+ * Before that, a third party that knows the client's address can forge handshake messages. So a bad message ends the association
+ * with an alert only if its sender proved that it reads the server's messages: by the cookie, by a signature over them, or
+ * by the keys. Any other bad message takes the client's flight back: the client sends it again (RFC 6347 section 4.2.4),
+ * and has some seconds for a handshake without mistakes.
  */
 export class DtlsServer {
   /** Records that were dropped: malformed, of another epoch, forged or repeated. */
@@ -85,7 +93,7 @@ export class DtlsServer {
   readonly #options: DtlsServerOptions
   readonly #deadline: Timer
   readonly #reassembly = new HandshakeReassembly()
-  readonly #replay = new ReplayWindow()
+  #replay = new ReplayWindow()
   /** Handshake messages as they are hashed: without the first ClientHello and the HelloVerifyRequest. */
   #transcript: Buffer[] = []
   #expected: Expected = 'hello'
@@ -95,7 +103,6 @@ export class DtlsServer {
   #peer = ''
   /** Bytes that may still be sent to `#peer` before its cookie came back. */
   #allowance = 0
-  #cookies = 0
   #sendMessage = 0
   /** Record number of the client's last message without encryption. */
   #received = 0
@@ -108,11 +115,20 @@ export class DtlsServer {
   #answered = -1
   #sends = 0
   #timer: Timer | null = null
+  /** Source of the hello with the cookie. */
+  #helloFrom = ''
+  /** Messages of the transcript up to the server's first flight. */
+  #greeted = 0
+  #doubts = 0
+  /** Fails the handshake after a message that cannot be right. */
+  #doubt: Timer | null = null
   #clientRandom: Buffer = Buffer.alloc(0)
   #serverRandom: Buffer = Buffer.alloc(0)
   #profile: (typeof SRTP_PROFILES)[number] | null = null
   #ephemeral: EphemeralKey | null = null
   #clientKey: KeyObject | null = null
+  /** The client showed another certificate than that of the SDP. */
+  #isForeign = false
   #master: Buffer = Buffer.alloc(0)
   #receiveKey: RecordKey | null = null
   #sendKey: RecordKey | null = null
@@ -142,9 +158,31 @@ export class DtlsServer {
       for (const record of records) if (!this.#ended) this.#takeRecord(record, from)
     } catch (error) {
       if (!(error instanceof DtlsFailure)) throw error
-      this.#alert(error.alert)
-      this.#end(error.alert, error.message)
+      if (error.isProved) this.#fail(error)
+      else this.#takeBack(error)
     }
+  }
+
+  #fail({ alert, message }: DtlsFailure): void {
+    this.#alert(alert)
+    this.#end(alert, message)
+  }
+
+  /** Forgets the client's flight, in which something was wrong. */
+  #takeBack(failure: DtlsFailure): void {
+    this.dropped++
+    if (++this.#doubts > MAX_DOUBTS) {
+      this.#fail(failure)
+      return
+    }
+    this.#doubt ??= this.#options.clock.after(DOUBT_MS, () => this.#fail(failure))
+    this.#expected = 'certificate'
+    this.#peer = this.#helloFrom
+    this.#transcript.length = this.#greeted
+    this.#reassembly.restart(this.#answered + 1)
+    this.#replay = new ReplayWindow()
+    this.#receiveKey = null
+    this.#sendKey = null
   }
 
   #alertText(): string {
@@ -210,6 +248,13 @@ export class DtlsServer {
   }
 
   #takeHandshake(content: Buffer, epoch: number, from: string): void {
+    if (!this.#verified) {
+      this.#reassembly.add(content, epoch)
+      for (let hello = this.#reassembly.takeAny(); hello !== null; hello = this.#reassembly.takeAny()) {
+        this.#takeHello(hello, from)
+      }
+      return
+    }
     const repeated = this.#reassembly.add(content, epoch)
     if (repeated !== null && repeated === this.#answered) {
       this.#peer = from
@@ -230,9 +275,6 @@ export class DtlsServer {
       throw new DtlsFailure('unexpected_message', `message ${type} instead of ${this.#expected}`)
     const hashed = handshakeBytes(type, message.sequence, body)
     switch (this.#expected) {
-      case 'hello':
-        this.#takeHello(readClientHello(body), message.sequence, hashed)
-        return
       case 'certificate':
         this.#takeCertificate(body)
         this.#transcript.push(hashed)
@@ -253,28 +295,35 @@ export class DtlsServer {
     }
   }
 
-  #takeHello(hello: ClientHello, sequence: number, hashed: Buffer): void {
-    // Versions count downwards: 0xfefd is 1.2, 0xfeff is 1.0.
-    if (hello.version >>> 8 !== 0xfe || hello.version > DTLS_1_2)
-      throw new DtlsFailure('protocol_version', 'the client does not speak DTLS 1.2')
+  /**
+   * Takes a hello. Without its cookie it is answered with one, and changes nothing, because a third party may have sent
+   * it (RFC 6347 section 4.2.1).
+   */
+  #takeHello({ type, sequence, body }: HandshakeMessage, from: string): void {
+    const given = type === HANDSHAKE.clientHello ? cookieIn(body) : null
+    if (given === null) {
+      this.dropped++
+      return
+    }
     // The replies to a hello have its record number (RFC 6347 section 4.2.1). No number is used twice, and none runs
     // out of its 48 bits.
     this.#sendRecord[0] = Math.max(this.#sendRecord[0], Math.min(this.#received, MAX_HELLO_RECORD))
-    const cookie = this.#cookieOf(hello)
-    if (hello.cookie.length !== cookie.length || !timingSafeEqual(hello.cookie, cookie)) {
-      if (++this.#cookies > MAX_COOKIES)
-        throw new DtlsFailure('handshake_failure', 'the client does not return its cookie')
-      const body = Buffer.concat([uint(DTLS_1_0, 2), vector(1, cookie)])
-      this.#beginFlight(sequence)
-      this.#addMessage(HANDSHAKE.helloVerifyRequest, body)
-      this.#sendFlight()
+    this.#sendMessage = sequence
+    const cookie = this.#cookieOf(given)
+    if (given.cookie.length !== cookie.length || !timingSafeEqual(given.cookie, cookie)) {
+      const request = Buffer.concat([uint(DTLS_1_0, 2), vector(1, cookie)])
+      const content = handshakeBytes(HANDSHAKE.helloVerifyRequest, sequence, request)
+      this.#sendDatagram(this.#record(CONTENT.handshake, 0, content))
       return
     }
-    this.#negotiate(hello)
-    this.#transcript = [hashed]
+    const hello = this.#negotiate(body)
+    this.#helloFrom = from
+    this.#transcript = [handshakeBytes(type, sequence, body)]
     this.#expected = 'certificate'
+    this.#reassembly.restart(sequence + 1)
     this.#beginFlight(sequence)
     this.#addServerMessages(hello)
+    this.#greeted = this.#transcript.length
     this.#sendFlight()
   }
 
@@ -283,13 +332,25 @@ export class DtlsServer {
    * differ: a client drops those of DTLS 1.3. The address may differ, too: ICE, which has validated all of them, may
    * select another one between the hellos, and Chromium fails at a second HelloVerifyRequest.
    */
-  #cookieOf({ random }: ClientHello): Buffer {
+  #cookieOf({ random }: Pick<ClientHello, 'random'>): Buffer {
     return createHmac('sha256', this.#options.identity.cookieKey).update(random).digest()
   }
 
-  /** Chooses profile and group, or throws what the client lacks. */
-  #negotiate(hello: ClientHello): void {
+  /** Reads a hello with its cookie and chooses profile and group, or throws what the client lacks. */
+  #negotiate(body: Buffer): ClientHello {
+    try {
+      return this.#chooseFrom(readClientHello(body))
+    } catch (error) {
+      if (!(error instanceof DtlsFailure)) throw error
+      throw new DtlsFailure(error.alert, error.message, { isProved: true })
+    }
+  }
+
+  #chooseFrom(hello: ClientHello): ClientHello {
     const { suites } = this.#options
+    // Versions count downwards: 0xfefd is 1.2, 0xfeff is 1.0.
+    if (hello.version >>> 8 !== 0xfe || hello.version > DTLS_1_2)
+      throw new DtlsFailure('protocol_version', 'the client does not speak DTLS 1.2')
     this.#profile =
       SRTP_PROFILES.find(
         ({ id, suite }) => hello.profiles.includes(id) && (suites === undefined || suites.includes(suite)),
@@ -308,6 +369,7 @@ export class DtlsServer {
       throw new DtlsFailure('handshake_failure', 'the client lacks P-256, the curve of the certificates')
     this.#clientRandom = hello.random
     this.#serverRandom = randomBytes(32)
+    return hello
   }
 
   #addServerMessages(hello: ClientHello): void {
@@ -331,7 +393,10 @@ export class DtlsServer {
     this.#addMessage(HANDSHAKE.serverHelloDone, Buffer.alloc(0))
   }
 
-  /** Checks that the certificate is the one of the SDP. Whether the client has its key is checked later. */
+  /**
+   * Takes the client's certificate. Another one than that of the SDP is refused once its owner has signed: only then it is
+   * known to come from the client.
+   */
   #takeCertificate(body: Buffer): void {
     const reader = new ByteReader(body)
     const list = reader.vector(3)
@@ -341,7 +406,7 @@ export class DtlsServer {
     const matches = this.#options.fingerprints.some(
       ({ hash, digest }) => fingerprintOf(certificate, hash).digest === digest,
     )
-    if (!matches) throw new DtlsFailure('bad_certificate', 'the certificate is not the one of the SDP')
+    this.#isForeign = !matches
     this.#clientKey = publicKeyOf(certificate)
   }
 
@@ -354,7 +419,6 @@ export class DtlsServer {
     const keys = recordKeys(this.#master, this.#clientRandom, this.#serverRandom)
     this.#receiveKey = keys.client
     this.#sendKey = keys.server
-    this.#ephemeral = null
   }
 
   /** Checks that the client has the key of its certificate (RFC 5246 section 7.4.8). */
@@ -367,12 +431,16 @@ export class DtlsServer {
       throw new DtlsFailure('illegal_parameter', `signature scheme ${scheme} was not offered`)
     if (!verify('sha256', Buffer.concat(this.#transcript), known(this.#clientKey), signature))
       throw new DtlsFailure('decrypt_error', 'the client does not have the key of its certificate')
+    if (this.#isForeign) {
+      const isProved = true
+      throw new DtlsFailure('bad_certificate', 'the certificate is not the one of the SDP', { isProved })
+    }
   }
 
   #takeFinished(body: Buffer, sequence: number, hashed: Buffer): void {
     const expected = verifyData(this.#master, 'client', this.#transcript)
     if (body.length !== expected.length || !timingSafeEqual(body, expected))
-      throw new DtlsFailure('decrypt_error', 'the handshake was changed on its way')
+      throw new DtlsFailure('decrypt_error', 'the handshake was changed on its way', { isProved: true })
     this.#transcript.push(hashed)
     this.#beginFlight(sequence)
     this.#flight.push({ type: CONTENT.changeCipherSpec, epoch: 0, content: Buffer.from([1]) })
@@ -380,7 +448,9 @@ export class DtlsServer {
     this.#transcript = []
     this.#expected = 'nothing'
     this.#connected = true
+    this.#ephemeral = null
     this.#deadline.cancel()
+    this.#doubt?.cancel()
     this.#sendFlight()
     this.#options.onKeys(this.#srtpKeys(known(this.#profile).suite))
   }
@@ -408,7 +478,7 @@ export class DtlsServer {
   #addMessage(type: number, body: Buffer, epoch: 0 | 1 = 0): void {
     const content = handshakeBytes(type, this.#sendMessage++, body)
     this.#flight.push({ type: CONTENT.handshake, epoch, content })
-    if (type !== HANDSHAKE.helloVerifyRequest) this.#transcript.push(content)
+    this.#transcript.push(content)
   }
 
   /** Sends the flight, again when it was sent before, and waits for the answer. */
@@ -429,8 +499,8 @@ export class DtlsServer {
     }
     this.#sendDatagram(Buffer.concat(datagram))
     this.#timer?.cancel()
-    // The client repeats its hello by itself; the last flight is repeated only on demand (section 4.2.4).
-    if (!this.#verified || this.#connected) return
+    // The last flight is repeated only on demand (section 4.2.4).
+    if (this.#connected) return
     const waitMs = RETRANSMIT_MS * 2 ** (this.#sends - 1)
     this.#timer = this.#options.clock.after(waitMs, () => this.#sendFlight())
   }
@@ -463,6 +533,7 @@ export class DtlsServer {
     if (this.#ended) return
     this.#ended = true
     this.#deadline.cancel()
+    this.#doubt?.cancel()
     this.#timer?.cancel()
     this.#options.onEnd(end, reason)
   }
@@ -475,6 +546,16 @@ const TYPE_OF: Readonly<Record<Expected, number | null>> = {
   verify: HANDSHAKE.certificateVerify,
   finished: HANDSHAKE.finished,
   nothing: null,
+}
+
+/** Returns the first fields of a hello; null when it is none. */
+function cookieIn(body: Buffer): Pick<ClientHello, 'random' | 'cookie'> | null {
+  try {
+    return readCookie(body)
+  } catch (error) {
+    if (error instanceof DtlsFailure) return null
+    throw error
+  }
 }
 
 /** Returns the key of a P-256 certificate (DER). Throws DtlsFailure `bad_certificate` for anything else. */
