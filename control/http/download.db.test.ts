@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
-import { csvOperation, downloadOperation, pageOperation } from '../api/operation.js'
+import { type Log, silentLog } from '../../media/base/log.js'
+import { csvOperation, downloadOperation, fileOperation, pageOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 
 const MB = 1024 * 1024
@@ -59,7 +61,29 @@ const note = pageOperation({
 })
 
 const database = await openMigratedSqlite()
-const api = await openTestApi({ database, operations: [rows, paper, note] })
+
+/** Events of the log that tell of an error. */
+const errors: string[] = []
+const log: Log = { ...silentLog, error: (_fields, event) => errors.push(event) }
+
+/** Opens the content of `/v1/file`. */
+let openFile: () => Readable
+
+const file = fileOperation({
+  id: 'readFile',
+  path: '/v1/file',
+  tag: 'Test',
+  summary: 'Download a file',
+  audience: 'public',
+  contentType: 'audio/wav',
+  fails: [],
+  run: () => ({
+    ...{ bytes: 10, version: 'one', modifiedAt: 0, contentType: 'audio/wav', fileName: 'a.wav' },
+    open: async () => openFile(),
+  }),
+})
+
+const api = await openTestApi({ database, operations: [rows, paper, note, file], log })
 t.teardown(async () => {
   await api.close()
   await database.close()
@@ -165,6 +189,64 @@ t.test('CSV: an error in the first rows is a response, a later one closes the co
   good = 2
   const cut = get('/v1/rows.csv').then((response) => response.text())
   await t.rejects(cut, 'the client notices that the rest is missing')
+})
+
+/** Reads `bytes` of a path, leaves, and resolves when the server has taken note. */
+async function readAndLeave(path: string, bytes: number, content: Readable): Promise<void> {
+  const request = httpRequest({
+    ...{ host: '127.0.0.1', port: api.server.port, path, agent: false },
+    headers: { authorization: `Bearer ${api.testKey}` },
+  })
+  request.on('error', () => {})
+  request.end()
+  const [response] = await once(request, 'response', { signal: AbortSignal.timeout(WAIT_MS) })
+  let got = 0
+  response.on('error', () => {})
+  await new Promise<void>((resolve) => {
+    response.on('data', (chunk: Buffer) => {
+      got += chunk.length
+      if (got >= bytes) resolve()
+    })
+  })
+  request.destroy()
+  await new Promise((resolve) => {
+    if (content.closed) resolve(null)
+    else content.once('close', resolve)
+  })
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('files: a client that leaves, with all or half of the bytes, is no error', async (t) => {
+  for (const bytes of [10, 5]) {
+    errors.length = 0
+    // A file is closed some time after its last byte was read.
+    const content = new Readable({ read() {} })
+    content.push('0123456789'.slice(0, bytes))
+    openFile = () => content
+    await readAndLeave('/v1/file', bytes, content)
+    t.ok(content.destroyed, 'the file is closed')
+    t.strictSame(errors, [], `${bytes} of 10 bytes`)
+  }
+})
+
+t.test('files and CSV: content that breaks off is an error, whatever its name is', async (t) => {
+  const cut = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+  errors.length = 0
+  openFile = () =>
+    new Readable({
+      read() {
+        this.push('01')
+        this.destroy(cut())
+      },
+    })
+  await t.rejects(get('/v1/file').then((response) => response.text()))
+  makeBatches = async function* () {
+    yield ['x']
+    yield ['x']
+    throw cut()
+  }
+  await t.rejects(get('/v1/rows.csv').then((response) => response.text()))
+  t.equal(errors.length, 2)
 })
 
 t.test('bytes: type, length and file name', async (t) => {

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream/promises'
+import { Readable } from 'node:stream'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
 import type { Download } from '../api/content.js'
@@ -10,6 +10,7 @@ import { escapeHtml } from '../base/html.js'
 import type { RootKey } from '../base/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
+import { sendContent } from './send-content.js'
 
 /** Rendered response. The idempotency store keeps and replays it. */
 export interface RenderedResponse {
@@ -154,12 +155,7 @@ export async function sendDownload(
     return
   }
   response.setTimeout(STALLED_MS, () => response.destroy())
-  try {
-    await pipeline(continued(first, chunks), response)
-  } catch (error) {
-    const gone = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
-    if (!gone) throw error
-  }
+  await sendContent(Readable.from(continued(first, chunks), { objectMode: false }), response)
 }
 
 async function* continued(

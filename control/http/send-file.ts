@@ -1,9 +1,9 @@
-import { pipeline } from 'node:stream/promises'
 import type { Request } from 'express'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { FileReply } from '../api/reply.js'
 import type { Exchange } from './exchange.js'
 import { sendRefusal } from './reply.js'
+import { sendContent } from './send-content.js'
 
 /**
  * Sends a file, with support for byte ranges and conditional requests (RFC 9110, 13 and 14). A request for
@@ -39,14 +39,7 @@ export async function sendFile(exchange: Exchange, file: FileReply): Promise<voi
     response.end()
     return
   }
-  try {
-    await pipeline(content, response)
-  } catch (error) {
-    // A client may go away in the middle of a file.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'))
-      throw error
-    if (content.errored !== null) throw content.errored
-  }
+  await sendContent(content, response)
 }
 
 const NO_SUCH_RANGE = refuse('range_not_satisfiable', 'The file has no bytes in the requested range.')
