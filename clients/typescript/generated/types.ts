@@ -1255,6 +1255,8 @@ export type Callback = {
   readonly agentId: string
   readonly numberId: string
   readonly e164: string
+  /** False if the person called in: a caller can show the number of another person. True if the call was placed to the number. */
+  readonly numberProven: boolean
   /** Time of the next dial. */
   readonly at: string
   /** Time that the person was told. */

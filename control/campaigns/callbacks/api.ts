@@ -5,8 +5,8 @@ import { refuse } from '../../api/problem.js'
 import { Instant, parseInstant } from '../../base/instant.js'
 import { idParam, openEnum, Timestamp, timestamp } from '../../base/schemas.js'
 import { INDIAN_NUMBER } from '../../compliance/bulk.js'
-import { CALLBACK_STATUSES, type CallbackRow } from '../../db/tables/campaigns.js'
-import { changeCallback, findCallback, listCallbacks } from './store.js'
+import { CALLBACK_STATUSES } from '../../db/tables/campaigns.js'
+import { changeCallback, findCallback, listCallbacks, type PromisedCallback } from './store.js'
 
 const Path = z.object({ id: idParam('cbk') })
 const noCallback = () => refuse('not_found', 'The callback does not exist.')
@@ -17,6 +17,10 @@ const Callback = z.object({
   agentId: z.string(),
   numberId: z.string(),
   e164: z.string(),
+  numberProven: z.boolean().meta({
+    description:
+      'False if the person called in: a caller can show the number of another person. True if the call was placed to the number.',
+  }),
   at: Timestamp.meta({ description: 'Time of the next dial.' }),
   promisedAt: Timestamp.meta({ description: 'Time that the person was told.' }),
   note: z.string(),
@@ -28,10 +32,11 @@ const Callback = z.object({
   createdAt: Timestamp,
 })
 
-function callbackView(row: CallbackRow): z.input<typeof Callback> {
+function callbackView(row: PromisedCallback): z.input<typeof Callback> {
   const { id, callId, agentId, numberId, e164, note, status, resultCallId, reason } = row
   return {
     ...{ id, callId, agentId, numberId, e164, note, status, resultCallId, reason },
+    numberProven: row.promisedOn === 'outbound',
     at: timestamp(row.dueAt),
     promisedAt: timestamp(row.promisedAt),
     createdAt: timestamp(row.createdAt),

@@ -118,6 +118,75 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
+  await t.test(
+    'the number of a caller is not proven: it is marked, bounded, and passes the gate',
+    async (t) => {
+      const { calling, callId, clock, db, list, schedule, turn, dialled, end } = await start()
+      await schedule(clock.wall() + HOUR)
+      t.match(await list(), [{ e164: PERSON, numberProven: true }], 'the service called this number')
+      await end(callId)
+      const first = await db
+        .selectFrom('calls')
+        .selectAll()
+        .where('id', '=', callId)
+        .executeTakeFirstOrThrow()
+      const tool = scheduleCallbackTool({ db, clock })
+      const callIn = async (id: string) => {
+        const [fromNumber, toNumber] = [PERSON, first.fromNumber]
+        const inbound = { direction: 'inbound', fromNumber, toNumber, idempotencyId: null } as const
+        await db
+          .insertInto('calls')
+          .values({ ...first, ...inbound, id, sipCallId: id })
+          .execute()
+        return (at: number) => tool(id, { at, note: 'call my neighbour +919812300000' })
+      }
+      const calls = await Promise.all([1, 2, 3, 4].map((n) => callIn(`call_in_${n}`)))
+      const answers = await Promise.all(calls.map((promise) => promise(clock.wall() + HOUR)))
+      t.equal(answers.filter(({ status }) => status === 'done').length, 3)
+      const refused = answers.findIndex(({ status }) => status !== 'done')
+      t.match(answers[refused], { refusal: 'too_many_callbacks' })
+      for (const [i, promise] of calls.entries()) {
+        const again = await promise(clock.wall() + 10 * HOUR)
+        t.equal(again.status, i === refused ? 'refused' : 'done', 'another time takes the place of the first')
+      }
+      const open = await list('?status=scheduled')
+      t.match(
+        open.map(({ e164, numberProven }) => [e164, numberProven]),
+        [
+          [PERSON, false],
+          [PERSON, false],
+          [PERSON, false],
+          [PERSON, true],
+        ],
+        'the number that was only spoken is not dialled',
+      )
+      const id = String(open[0]?.id)
+      t.match(dataOf(await calling.send('GET', `/v1/callbacks/${id}`)), { numberProven: false })
+      t.match(dataOf(await calling.send('POST', `/v1/callbacks/${id}/cancel`, { json: {} })), {
+        status: 'canceled',
+        numberProven: false,
+      })
+
+      // Ten hours later is night, when nobody is called to collect a debt.
+      await db.updateTable('agents').set({ purpose: 'collections' }).execute()
+      await db.updateTable('agentVersions').set({ purpose: 'collections' }).execute()
+      clock.advance(10 * HOUR)
+      await turn()
+      t.match(await list('?status=due'), [
+        { reason: 'outside_window', numberProven: false },
+        { reason: 'outside_window', numberProven: false },
+        { reason: 'outside_window', numberProven: true },
+      ])
+      const json = { e164: PERSON, reason: 'complaint' }
+      t.match(await calling.send('POST', '/v1/dnc', { json }), { status: 201 })
+      clock.advance(12 * HOUR)
+      await turn()
+      t.equal((await list('?status=refused')).length, 3, 'the do-not-call list counts')
+      t.same(dialled(), [PERSON], 'only the call of the start')
+      await calling.close()
+    },
+  )
+
   await t.test('a callback whose process died before the INVITE is dialled by another one', async (t) => {
     const { calling, clock, callId, db, list, schedule, turn, dialled, end } = await start()
     await schedule(clock.wall() + HOUR)

@@ -5,13 +5,15 @@ import { INDIAN_NUMBER } from '../../compliance/bulk.js'
 import type { Db } from '../../db/database.js'
 import { wakeJob } from '../../jobs/wake.js'
 import { diallerJob } from '../../recipients/dialler-job.js'
-import { insertCallback, replaceCallbacks } from './store.js'
+import { allowsUnproven, insertCallback, replaceCallbacks } from './store.js'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
+const NOT_SUPPORTED: ServiceAnswer = { status: 'refused', refusal: 'not_supported' }
+const TOO_MANY: ServiceAnswer = { status: 'refused', refusal: 'too_many_callbacks' }
 
 /**
  * Returns the handler of the preset `schedule_callback` of agents. The last time that is promised on a call replaces
- * the earlier ones.
+ * the earlier ones. The number of a call that came in is not proven: only few callbacks to it wait at a time.
  */
 export function scheduleCallbackTool({
   db,
@@ -26,17 +28,21 @@ export function scheduleCallbackTool({
   ): Promise<ServiceAnswer> => {
     const now = clock.wall()
     if (at <= now || at > now + LONGEST_MS) return { status: 'refused', refusal: 'time_not_allowed' }
-    const done = await db.transaction().execute(async (trx) => {
+    return await db.transaction().execute(async (trx): Promise<ServiceAnswer> => {
       const call = await trx
         .selectFrom('calls')
         .select(['organizationId', 'environment', 'direction', 'fromNumber', 'toNumber'])
         .select(['agentId', 'numberId', 'variables', 'answeredBy'])
         .where('id', '=', callId)
         .executeTakeFirst()
-      if (call === undefined || call.agentId === null || call.answeredBy === 'voicemail') return false
+      if (call === undefined || call.agentId === null || call.answeredBy === 'voicemail') return NOT_SUPPORTED
       const e164 = call.direction === 'inbound' ? call.fromNumber : call.toNumber
-      if (!INDIAN_NUMBER.test(e164)) return false
+      if (!INDIAN_NUMBER.test(e164)) return NOT_SUPPORTED
       const { organizationId, environment, agentId, numberId, variables } = call
+      // The row of the job is locked, so that promises of two calls are counted one after the other.
+      await wakeJob(trx, diallerJob(call), now)
+      const inbound = call.direction === 'inbound'
+      if (inbound && !(await allowsUnproven(trx, { ...call, callId, e164 }))) return TOO_MANY
       await replaceCallbacks(trx, call, callId)
       await insertCallback(trx, {
         id: newId('cbk', now),
@@ -48,9 +54,7 @@ export function scheduleCallbackTool({
         reason: null,
         createdAt: now,
       })
-      await wakeJob(trx, diallerJob(call), now)
-      return true
+      return { status: 'done' }
     })
-    return done ? { status: 'done' } : { status: 'refused', refusal: 'not_supported' }
   }
 }

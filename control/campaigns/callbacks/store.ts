@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
+import type { CallRow } from '../../db/tables/calling.js'
 import type { CallbackRow, CallbackStatus } from '../../db/tables/campaigns.js'
 
 export type Owner = Pick<CallbackRow, 'organizationId' | 'environment'>
@@ -16,6 +17,18 @@ export interface CallbackFilter {
   readonly dueAfter: number | undefined
   readonly dueBefore: number | undefined
 }
+
+/** A callback with the direction of the call on which it was promised. Null if the call is not stored any more. */
+export type PromisedCallback = CallbackRow & { readonly promisedOn: CallRow['direction'] | null }
+
+const DIRECTION = sql<PromisedCallback['promisedOn']>`(
+  select "direction" from "calls"
+  where "calls"."id" = "callbacks"."callId" and "calls"."organizationId" = "callbacks"."organizationId"
+)`
+const PROMISED_ON = DIRECTION.as('promisedOn')
+
+/** Open callbacks to a number that only inbound calls showed. */
+const MAX_UNPROVEN = 3
 
 function owned(db: Db | Trx, owner: Owner) {
   return db
@@ -39,8 +52,28 @@ export async function insertCallback(trx: Trx, row: CallbackRow): Promise<void> 
     .execute()
 }
 
-export async function findCallback(db: Db | Trx, owner: Owner, id: string): Promise<CallbackRow | null> {
-  return (await owned(db, owner).selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+/**
+ * Returns whether an inbound call may be promised a callback to a number, besides those of other calls. A caller can
+ * show the number of another person, who must not be called again and again.
+ */
+export async function allowsUnproven(
+  trx: Trx,
+  { callId, e164, ...owner }: Owner & Pick<CallbackRow, 'callId' | 'e164'>,
+): Promise<boolean> {
+  const open = await owned(trx, owner)
+    .select('id')
+    .where('e164', '=', e164)
+    .where('callId', '!=', callId)
+    .where(IS_OPEN)
+    .where(DIRECTION, '=', 'inbound')
+    .limit(MAX_UNPROVEN)
+    .execute()
+  return open.length < MAX_UNPROVEN
+}
+
+export async function findCallback(db: Db | Trx, owner: Owner, id: string): Promise<PromisedCallback | null> {
+  const query = owned(db, owner).selectAll().select(PROMISED_ON).where('id', '=', id)
+  return (await query.executeTakeFirst()) ?? null
 }
 
 /** Lists callbacks, newest first. The first page carries the total. */
@@ -49,7 +82,7 @@ export function listCallbacks(
   owner: Owner,
   filter: CallbackFilter,
   page: PageRequest,
-): Promise<Page<CallbackRow>> {
+): Promise<Page<PromisedCallback>> {
   const { status, e164, agentId, dueAfter, dueBefore } = filter
   let query = owned(db, owner)
   if (status !== undefined) query = query.where('status', '=', status as CallbackStatus)
@@ -57,7 +90,9 @@ export function listCallbacks(
   if (agentId !== undefined) query = query.where('agentId', '=', agentId)
   if (dueAfter !== undefined) query = query.where('dueAt', '>=', dueAfter)
   if (dueBefore !== undefined) query = query.where('dueAt', '<', dueBefore)
-  return newestFirst(query.selectAll(), page, { count: { db, query: query.select('id') } })
+  return newestFirst(query.selectAll().select(PROMISED_ON), page, {
+    count: { db, query: query.select('id') },
+  })
 }
 
 /** Returns the open callbacks of an owner that are due first. */
@@ -71,7 +106,7 @@ export async function changeCallback(
   owner: Owner,
   id: string,
   change: Partial<CallbackRow>,
-): Promise<CallbackRow | null> {
+): Promise<PromisedCallback | null> {
   const row = await db
     .updateTable('callbacks')
     .set(change)
@@ -80,6 +115,7 @@ export async function changeCallback(
     .where('environment', '=', owner.environment)
     .where(IS_OPEN)
     .returningAll()
+    .returning(PROMISED_ON)
     .executeTakeFirst()
   return row ?? null
 }

@@ -34,6 +34,8 @@ export type ServiceRefusal =
   | 'call_ending'
   /** Calls are not allowed at this time, or it is too far away. */
   | 'time_not_allowed'
+  /** Other callers with this number were promised callbacks that are still to come. */
+  | 'too_many_callbacks'
 
 export type ServiceAnswer =
   | { readonly status: 'done' }
@@ -134,6 +136,7 @@ const REFUSED: Readonly<Record<ServiceRefusal, string>> = {
   insufficient_funds: 'the balance does not suffice.',
   call_ending: 'the call is ending.',
   time_not_allowed: 'nobody may be called at that time.',
+  too_many_callbacks: 'this number is called back several times already.',
 }
 
 /** Returns the first non-empty argument of these names, bounded in length. */

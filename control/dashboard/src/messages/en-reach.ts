@@ -132,6 +132,7 @@ export const reach = {
     title: 'Callbacks',
     empty: 'No callbacks requested. Agents promise callbacks while they talk.',
     number: 'Number',
+    unproven: 'Shown by the caller, not proven',
     state: 'State',
     at: 'Due',
     note: 'Note',

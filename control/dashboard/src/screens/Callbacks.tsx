@@ -63,7 +63,15 @@ export function Callbacks() {
             idOf={({ id }) => id}
             columns={[
               { title: t('at'), cell: ({ at }) => <span className="once">{ist(at)}</span> },
-              { title: t('number'), cell: ({ e164 }) => e164 },
+              {
+                title: t('number'),
+                cell: ({ e164, numberProven }) => (
+                  <>
+                    {e164}
+                    {!numberProven && <Text size="xs">{t('unproven')}</Text>}
+                  </>
+                ),
+              },
               {
                 title: t('agent'),
                 cell: ({ agentId }) => (
