@@ -4,6 +4,8 @@ import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
 import { readyForLive } from '../../fixtures/database/ready-for-live.js'
+import { settle } from '../../fixtures/host/settle.js'
+import { until } from '../../fixtures/host/until.js'
 import { RandomTransfers } from '../../fixtures/rigs/random-transfers.js'
 import { silentLog } from '../../media/base/log.js'
 import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
@@ -345,40 +347,97 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test(
-    'a call that the wallet does not cover any longer is reported before its minute is over',
-    async (t) => {
-      const { calling, clock, live } = await start()
-      await live.fund(1_300)
-      const callId = await live.dial()
-      await calling.emitCallEvent(callId, { type: 'answered' })
-      t.same(await live.extend(), [])
-      clock.advance(45_000)
-      t.same(await live.extend(), [], 'two minutes are held from the beginning')
-      clock.advance(59_999)
-      t.same(await live.extend(), [])
-      clock.advance(1)
-      t.same(await live.extend(), [callId], '15 s before the end of the second minute')
-      // The node that runs the call looks once a second.
-      const { deps, control } = calling
-      const leases = openLeases({
-        ...{ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control },
-        unstored: () => [],
-      })
+  await t.test('a call uses the wallet to the last second, and ends then', async (t) => {
+    const { calling, clock, live } = await start()
+    const { deps, control } = calling
+    await live.fund(1_300)
+    const callId = await live.dial()
+    await calling.emitCallEvent(callId, { type: 'answered' })
+    const answeredAt = clock.wall()
+    t.same(await live.extend(), [])
+    clock.advance(45_000)
+    t.same(await live.extend(), [], 'two minutes are held from the beginning')
+    clock.advance(59_999)
+    t.same(await live.extend(), [])
+    t.same(await live.wallet(), [1_300, 1_200])
+    clock.advance(1)
+    // 173 s cost 1,298 paise. The BYE and its answer take a moment.
+    const paidUntil = answeredAt + 172_700
+    t.same(await live.extend(), [{ id: callId, paidUntil }], '15 s before the end of the second minute')
+    t.same(await live.wallet(), [1_300, 1_300], 'the rest of the wallet is held')
+    t.same(await live.extend(), [], 'nothing to do until 15 s before the end')
+
+    let looks = 0
+    control.wordsMs = () => {
+      looks++
+      return 2_000
+    }
+    clock.advance(paidUntil - 15_000 - clock.wall())
+    const leases = openLeases({
+      ...{ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control },
+      unstored: () => [],
+    })
+    // The node that runs the call looks once a second, and ends it between two looks.
+    for (let look = 1; look <= 12; look++) {
       clock.advance(1_000)
-      await leases.close()
-      t.same(control.finished, [{ callId, line: null, ending: WALLET_EXHAUSTED }])
-      clock.advance(14_000)
-      await calling.emitCallEvent(callId, {
-        ...HUNG_UP,
-        ending: { by: 'engine', cause: 'wallet_exhausted', fault: 'customer' },
-      })
-      t.same(await live.wallet(), [1_300 - 2 * RATE, 0], 'what was held covers the call')
-      t.match(await live.call(callId), { disposition: 'answered', endedReason: 'wallet_exhausted' })
-      t.same(await live.extend(), [])
-      await calling.close()
-    },
-  )
+      await until(() => looks === look)
+    }
+    await settle()
+    clock.advance(999)
+    t.same(control.finished, [])
+    clock.advance(1)
+    t.same(control.finished, [{ callId, line: null, ending: WALLET_EXHAUSTED }])
+    t.equal(clock.wall(), paidUntil - 2_000, 'before the time of its last words')
+    await leases.close()
+    clock.advance(2_200)
+    await calling.emitCallEvent(callId, {
+      ...HUNG_UP,
+      ending: { by: 'engine', cause: 'wallet_exhausted', fault: 'customer' },
+    })
+    t.same(await live.wallet(), [2, 0], 'less than the price of a second is left')
+    t.match(await live.call(callId), { disposition: 'answered', endedReason: 'wallet_exhausted' })
+    t.same(await live.extend(), [])
+    await calling.close()
+  })
+
+  await t.test('money that comes in the last minute lets a call go on', async (t) => {
+    const { calling, clock, live } = await start()
+    await live.fund(1_300)
+    const callId = await live.dial()
+    await calling.emitCallEvent(callId, { type: 'answered' })
+    const answeredAt = clock.wall()
+    clock.advance(105_000)
+    t.match(await live.extend(), [{ id: callId }])
+    await live.fund(5_000)
+    clock.advance(172_700 - 105_000 - 15_000)
+    t.same(await live.extend(), [])
+    t.same(await live.wallet(), [6_300, 3 * RATE])
+    clock.advance(answeredAt + 200_000 - clock.wall())
+    await calling.emitCallEvent(callId, HUNG_UP)
+    t.same(await live.wallet(), [6_300 - (200 * RATE) / 60, 0])
+    await calling.close()
+  })
+
+  await t.test('calls that end together share the rest of the wallet', async (t) => {
+    const { calling, clock, live } = await start()
+    await live.fund(2_500)
+    const calls = [await live.dial(), await live.dial()]
+    for (const id of calls) await calling.emitCallEvent(id, { type: 'answered' })
+    const answeredAt = clock.wall()
+    clock.advance(105_000)
+    const ends = (await live.extend()).map(({ paidUntil }) => paidUntil - answeredAt)
+    // 1,300 paise and 1,200.
+    t.same(ends.sort(), [159_700, 172_700])
+    t.same(await live.wallet(), [2_500, 2_500])
+    clock.advance(40_000)
+    t.match(
+      await live.extend(),
+      [{ paidUntil: answeredAt + 159_700 }],
+      'nothing is taken from the other call',
+    )
+    t.same(await live.wallet(), [2_500, 2_500])
+    await calling.close()
+  })
 
   await t.test('after a crash the hold is replaced by the charge of the time that is known', async (t) => {
     const { calling, clock, live } = await start()

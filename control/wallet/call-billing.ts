@@ -24,6 +24,8 @@ import { MIN_CALL_PAISE } from './view.js'
 const MINUTE_MS = 60_000
 /** A minute is held this long before it begins, so that an agent can still say its last line when it cannot be. */
 const LEAD_MS = 15_000
+/** Time of a BYE and its answer. */
+const HANG_UP_MS = 300
 
 type BilledCall = Pick<CallRow, 'id' | 'organizationId' | 'environment' | 'agentId'>
 
@@ -113,18 +115,24 @@ const PARTS: Readonly<Record<Charge['kind'], string>> = {
   human: 'person',
 }
 
+/** A call whose wallet does not cover its next minute. The money that is held for it lasts until `paidUntil` (Unix ms). */
+export interface ExhaustedCall {
+  readonly id: string
+  readonly paidUntil: number
+}
+
 /**
  * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute
- * that begins. A person costs the rate of the person. Only calls in `live` have another minute: a call may have ended
- * without its end being stored yet. Returns the calls that the wallet does not cover any longer; they have to end
- * before the minute that is paid for is over.
+ * that begins, or by the rest of the wallet. A person costs the rate of the person. Only calls in `live` have another
+ * minute: a call may have ended without its end being stored yet. Returns the calls for which less than the minute is
+ * held.
  */
 export async function extendCallHolds(
   db: Db,
   nodeId: string,
   live: ReadonlySet<string>,
   now: number,
-): Promise<readonly string[]> {
+): Promise<readonly ExhaustedCall[]> {
   const due = await db
     .selectFrom('walletHolds')
     .innerJoin('calls', (join) =>
@@ -137,20 +145,36 @@ export async function extendCallHolds(
     .where('calls.endedAt', 'is', null)
     .where('walletHolds.extendAt', '<=', now)
     .execute()
-  const exhausted: string[] = []
+  const exhausted: ExhaustedCall[] = []
   for (const { id, organizationId, answeredAt, ...rates } of due) {
     if (!live.has(id)) continue
     const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
     const endedAt = answeredAt + minutes * MINUTE_MS
-    const covered = await db.transaction().execute(async (trx) => {
+    const paidUntil = await db.transaction().execute(async (trx) => {
       const person = await findPersonPart(trx, id, endedAt)
-      const { billedPaise } = rateCall({ answeredAt, endedAt, ...rates, ...person })
-      const amount = Math.max(MIN_CALL_PAISE, billedPaise)
-      return extendHold(trx, organizationId, referenceTo(id), amount, endedAt - LEAD_MS, now)
+      const priceAt = (end: number) => rateCall({ answeredAt, endedAt: end, ...rates, ...person }).billedPaise
+      const lasts = (paise: number) => paidTime(paise, answeredAt, endedAt, priceAt)
+      const amount = Math.max(MIN_CALL_PAISE, priceAt(endedAt))
+      const extendAt = (paise: number) => lasts(paise) - LEAD_MS
+      const held = await extendHold(trx, organizationId, referenceTo(id), amount, extendAt, now)
+      return held === null ? endedAt : lasts(held)
     })
-    if (!covered) exhausted.push(id)
+    if (paidUntil < endedAt) exhausted.push({ id, paidUntil })
   }
   return exhausted
+}
+
+/** Returns the last whole second of a call, until `endedAt`, whose price an amount covers. */
+function paidTime(
+  paise: number,
+  answeredAt: number,
+  endedAt: number,
+  priceAt: (endedAt: number) => number,
+): number {
+  let until = endedAt
+  while (until > answeredAt && priceAt(until) > paise) until -= 1_000
+  // The far side needs a moment to hang up. It must not begin another second.
+  return until === endedAt ? endedAt : until - HANG_UP_MS
 }
 
 /** Returns whether the wallet covers a minute with a person that begins now. Test calls need no money. */

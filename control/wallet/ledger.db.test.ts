@@ -6,7 +6,7 @@ import { silentLog } from '../../media/base/log.js'
 import { RATES, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import { reverseBridge, settleCall } from './call-billing.js'
-import { extendHold, freeze, hold, post, releaseHold, reverse, setThreshold } from './ledger.js'
+import { extendHold, findHold, freeze, hold, post, releaseHold, reverse, setThreshold } from './ledger.js'
 import { payRental } from './rental.js'
 import { readWallet, sumByCategory } from './store.js'
 import { checkWallets } from './wallet-check.js'
@@ -102,18 +102,20 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await take('b', 1_200), true)
     t.match(await readWallet(db, org, AT), { balancePaise: 3_000, heldPaise: 2_400 })
     const extend = (id: string, paise: number) =>
-      inOne(db, (trx) => extendHold(trx, org, call(id), paise, AT + 60_000, AT))
-    t.equal(await extend('a', 1_800), true)
-    t.equal(await extend('b', 1_201), false)
-    t.equal(await extend('b', 1_000), true, 'a hold never shrinks')
-    t.equal(await extend('gone', 99_999), true, 'nothing to extend')
+      inOne(db, (trx) => extendHold(trx, org, call(id), paise, (held) => AT + held, AT))
+    t.equal(await extend('a', 1_700), 1_700)
+    t.equal(await extend('a', 1_801), 1_800, 'by what is left')
+    t.match(await findHold(db, org, call('a')), { amountPaise: 1_800, extendAt: AT + 1_800 })
+    t.equal(await extend('b', 1_201), 1_200, 'nothing is left')
+    t.equal(await extend('b', 1_000), 1_200, 'a hold never shrinks')
+    t.equal(await extend('gone', 99_999), null, 'nothing to extend')
     t.match(await readWallet(db, org, AT), { heldPaise: 3_000 })
     await inOne(db, (trx) => releaseHold(trx, org, call('a'), AT))
     await inOne(db, (trx) => releaseHold(trx, org, call('a'), AT))
     t.match(await readWallet(db, org, AT), { heldPaise: 1_200 })
     await inOne(db, (trx) => freeze(trx, org, 'payment_dispute', AT))
     t.equal(await take('c', 1), false, 'a frozen wallet takes no new hold')
-    t.equal(await extend('b', 1_500), true, 'a call in progress goes on')
+    t.equal(await extend('b', 1_500), 1_500, 'a call in progress goes on')
     await inOne(db, (trx) => freeze(trx, org, null, AT))
     t.equal(await take('c', 1), true)
   })

@@ -332,36 +332,47 @@ export async function hold(
 }
 
 /**
- * Raises a hold to `amountPaise` and sets the time of its next extension. Returns false, and changes nothing,
- * when the available balance does not cover the difference. A hold that is gone needs no extension.
+ * Raises a hold to `amountPaise`, or by all that is available if that is less, and sets the time of its next extension
+ * by the amount that is held then. Returns this amount, or null if the hold is gone.
  */
 export async function extendHold(
   trx: Trx,
   organizationId: string,
   reference: Reference,
   amountPaise: number,
-  extendAt: number,
+  extendAt: (heldPaise: number) => number,
   now: number,
-): Promise<boolean> {
+): Promise<number | null> {
   const held = await lockHold(trx, organizationId, reference)
-  if (held === null) return true
-  const morePaise = Math.max(0, amountPaise - held.amountPaise)
-  if (morePaise > 0) {
-    const taken = await trx
-      .updateTable('wallets')
-      .set((eb) => ({ heldPaise: eb('heldPaise', '+', morePaise), updatedAt: now }))
-      .where('organizationId', '=', organizationId)
-      .where((eb) => eb(eb('balancePaise', '-', eb.ref('heldPaise')), '>=', morePaise))
-      .returning('organizationId')
-      .executeTakeFirst()
-    if (taken === undefined) return false
-  }
+  if (held === null) return null
+  const wanted = Math.max(0, amountPaise - held.amountPaise)
+  const morePaise = (await takeAvailable(trx, organizationId, wanted, now)) ? wanted : await takeRest()
+  const heldPaise = held.amountPaise + morePaise
   await trx
     .updateTable('walletHolds')
-    .set({ amountPaise: held.amountPaise + morePaise, extendAt })
+    .set({ amountPaise: heldPaise, extendAt: extendAt(heldPaise) })
     .where((eb) => eb.and(keyOf(organizationId, reference)))
     .execute()
-  return true
+  return heldPaise
+
+  async function takeRest(): Promise<number> {
+    const available = availablePaise(await lockWallet(trx, organizationId, now))
+    const rest = Math.max(0, Math.min(wanted, available))
+    return (await takeAvailable(trx, organizationId, rest, now)) ? rest : 0
+  }
+}
+
+/** Adds to what is held of a wallet, without regard to whether it is frozen. Returns false if less is available. */
+async function takeAvailable(trx: Trx, organizationId: string, paise: number, now: number): Promise<boolean> {
+  if (paise === 0) return true
+  const taken = await trx
+    .updateTable('wallets')
+    .set((eb) => ({ heldPaise: eb('heldPaise', '+', paise), updatedAt: now }))
+    .where('organizationId', '=', organizationId)
+    .where((eb) => eb(eb('balancePaise', '-', eb.ref('heldPaise')), '>=', paise))
+    .returning('organizationId')
+    .executeTakeFirst()
+  return taken !== undefined
 }
 
 /** Locks a hold until the end of the transaction. Null if there is none. */

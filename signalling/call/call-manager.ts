@@ -162,6 +162,10 @@ export class CallManager implements CallControl {
     return call !== undefined
   }
 
+  lastWordsMs(callId: CallId): number {
+    return this.#calls.get(callId)?.lastWordsMs ?? 0
+  }
+
   async say(callId: CallId, text: string, now: boolean): Promise<SayResult | null> {
     return (await this.#calls.get(callId)?.say(text, now)) ?? null
   }

@@ -286,6 +286,8 @@ t.test('last words before the end', async (t) => {
     false,
   )
   const own = await openTransferable(t, { agent: { ...AGENT, hangupLine: 'Goodbye for now.' } })
+  t.equal(own.control.lastWordsMs('call_1'), 5_280, 'a clause, then sixteen characters of a slow voice')
+  t.equal(own.control.lastWordsMs('call_2'), 0)
   t.equal(own.control.finish('call_1', null, WALLET_EXHAUSTED), true)
   t.match((await own.ended()).ending, WALLET_EXHAUSTED)
   t.equal(lastWords(own.events), 'Goodbye for now.', 'the hang-up line of the agent')

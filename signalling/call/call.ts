@@ -1,5 +1,6 @@
 import type { AgentSpec } from '../../media/agent/agent-spec.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
+import { lineMs } from '../../media/agent/turn/turn-policy.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import {
   CALLER_LEG,
@@ -33,6 +34,8 @@ import { SilentPeer } from './silent-peer.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
+/** Time (ms) of the clause that an agent ends before its last words. */
+const CLAUSE_MS = 3_000
 const CALLER_LEFT: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
 
 /**
@@ -119,6 +122,12 @@ export class Call {
   finishWithLine(given: string | null, ending: Ending): void {
     const line = given ?? this.#agent?.hangupLine ?? null
     this.#machine.input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
+  }
+
+  /** Longest time (ms) of the last words of the agent, behind the clause that it ends first. 0 without such words. */
+  get lastWordsMs(): number {
+    const line = this.#agent?.hangupLine ?? null
+    return line === null ? 0 : CLAUSE_MS + lineMs(line)
   }
 
   /** Says a text to all parties; see `CallControl.say`. */

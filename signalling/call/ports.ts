@@ -366,6 +366,8 @@ export interface CallControl {
    * hang-up line of the agent, if it has one. Returns false when there is no such live call.
    */
   finish(callId: CallId, line: string | null, ending: Ending): boolean
+  /** Returns how long (ms) `finish` may take to say the hang-up line of a call. 0 if it has none. */
+  lastWordsMs(callId: CallId): number
   /**
    * Says a text to all parties of a call, in the voice of its agent: after the agent's present clause, or `now`. Resolves
    * when it was said to the end, was cut or could not be said, or with null when there is no such call with media.

@@ -53,7 +53,7 @@ export interface Leases {
 /**
  * Renews the leases of the calls that this process has in its memory, stores a heartbeat every second, and carries out
  * hang-ups that the database holds: those requested through another node, by the kill switch of staff, or before the call
- * was dialled. Keeps the holds on the wallet ahead of the calls and ends the calls that a wallet does not cover any longer.
+ * was dialled. Keeps the holds on the wallet ahead of the calls, and ends a call when the money that is held for it is used up.
  */
 export function openLeases(options: {
   readonly db: Db
@@ -66,7 +66,7 @@ export function openLeases(options: {
   readonly clock: Clock
   readonly log: Log
   readonly nodeId: string
-  readonly calls: Pick<CallControl, 'live' | 'liveCalls' | 'hangUp' | 'finish'>
+  readonly calls: Pick<CallControl, 'live' | 'liveCalls' | 'hangUp' | 'finish' | 'lastWordsMs'>
   /** Calls with events that are not stored yet. They may have ended already. */
   readonly unstored: () => Iterable<CallId>
 }): Leases {
@@ -137,7 +137,12 @@ export function openLeases(options: {
       else calls.hangUp(id, 'operator')
     }
     const exhausted = await extendCallHolds(db, nodeId, new Set(calls.liveCalls()), clock.wall())
-    for (const id of exhausted) calls.finish(id, null, WALLET_EXHAUSTED)
+    for (const { id, paidUntil } of exhausted) {
+      const leftMs = paidUntil - calls.lastWordsMs(id) - clock.wall()
+      // The next look comes too late. Until then the wallet may be filled again.
+      if (leftMs > LOOK_MS) continue
+      scope.after(clock, Math.max(0, leftMs), () => calls.finish(id, null, WALLET_EXHAUSTED))
+    }
   }
 
   /** Hangs up the calls that another node settled while this one, or its database, stood still. */

@@ -96,6 +96,7 @@ await onEachDialect(t, async (t, openDatabase) => {
             },
             hangUp: () => false,
             finish: () => false,
+            lastWordsMs: () => 0,
             transfer: () => 'call_ending',
             say: async () => null,
             note: async () => false,

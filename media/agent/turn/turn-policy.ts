@@ -227,7 +227,7 @@ function optOutOf({ optOut = null, voicemail }: AgentSpec): TurnPolicy['optOut']
 }
 
 /** Returns the time that a line takes with a slow voice, from the order to its last sample. */
-function lineMs(line: string | null): number {
+export function lineMs(line: string | null): number {
   return line === null ? 0 : SYNTHESIS_MS + line.length * CHARACTER_MS
 }
 
