@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nameText } from '../base/schemas.js'
 import { gstinProblem, STATES, statesOfGstin } from './gstin.js'
 
 /** Billing details: the recipient of invoices and the place of supply for GST. */
@@ -34,9 +35,9 @@ export const Gstin = z
 
 /** Billing details in a PATCH. A missing field does not change, null clears it. */
 export const BillingPatch = z.strictObject({
-  name: z.string().min(1).max(200).nullable().optional(),
-  address: z.string().min(1).max(500).nullable().optional(),
-  city: z.string().min(1).max(100).nullable().optional(),
+  name: nameText(200).nullable().optional(),
+  address: nameText(500).nullable().optional(),
+  city: nameText(100).nullable().optional(),
   pincode: Pincode.nullable().optional(),
   stateCode: StateCode.nullable().optional(),
   gstin: Gstin.nullable().optional(),

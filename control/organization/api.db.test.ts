@@ -103,6 +103,7 @@ await onEachDialect(t, async (t, open) => {
       [{ verification: { status: 'verified' } }, 'verification'],
       [{ billing: null }, 'billing'],
       [{ billing: { country: 'IN' } }, 'billing.country'],
+      [{ billing: { name: '   ' } }, 'billing.name'],
       [{ billing: { pincode: '56000' } }, 'billing.pincode'],
       [{ billing: { pincode: '056001' } }, 'billing.pincode'],
       [{ billing: { stateCode: '25' } }, 'billing.stateCode'],

@@ -55,6 +55,7 @@ await onEachDialect(t, async (t, open) => {
     })
     const rows: readonly [object, string][] = [
       [{ legalName: '' }, 'legalName'],
+      [{ legalName: '   ' }, 'legalName'],
       [{ entityType: 'club' }, 'entityType'],
       [{ gstin: '27AAPFU0939F1ZW' }, 'gstin'],
       [{ pan: 'AAPFU0939' }, 'pan'],

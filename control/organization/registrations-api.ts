@@ -3,7 +3,7 @@ import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
-import { E164, idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { E164, idParam, nameText, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { istDate } from '../compliance/calling-hours.js'
 import type { RobocallDeclarationRow, SenderIdRow } from '../db/tables/organization.js'
 import {
@@ -45,9 +45,9 @@ export const listRobocallDeclarations = listOperation({
 
 const NewDeclaration = z
   .strictObject({
-    provider: z.string().min(1).max(80),
-    reference: z.string().min(1).max(120),
-    objective: z.string().min(1).max(1_000),
+    provider: nameText(80),
+    reference: nameText(120),
+    objective: nameText(1_000),
     callerIds: z
       .array(E164)
       .min(1)

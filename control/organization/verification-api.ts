@@ -3,7 +3,7 @@ import { audited } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
-import { E164 } from '../base/schemas.js'
+import { E164, nameText } from '../base/schemas.js'
 import { addressProblem, Gstin, Pincode, StateCode } from '../billing/billing-details.js'
 import { isPan, panOfGstin } from '../billing/gstin.js'
 import { refuseUndialable } from '../compliance/dialable.js'
@@ -29,18 +29,18 @@ const ENTITY_TYPES = [
 
 /** Documents of each type of entity. */
 const Submission = z.strictObject({
-  legalName: z.string().min(1).max(200),
+  legalName: nameText(200),
   entityType: z.enum(ENTITY_TYPES),
   gstin: Gstin.nullable().default(null),
   pan: z.string().refine(isPan, 'must be a PAN such as AAPFU0939F').nullable().default(null),
   registeredAddress: z.strictObject({
-    address: z.string().min(1).max(500),
-    city: z.string().min(1).max(100),
+    address: nameText(500),
+    city: nameText(100),
     pincode: Pincode,
     stateCode: StateCode,
   }),
   authorisedPerson: z.strictObject({
-    name: z.string().min(1).max(120),
+    name: nameText(120),
     email: z.email().max(254),
     phone: E164,
   }),

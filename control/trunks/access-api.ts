@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { audited } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
-import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { nameText, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { type Entitlement, insertAccessRequest, readEntitlement } from './access-store.js'
 
 const TAG = 'SIP trunks'
@@ -62,7 +62,7 @@ const requestTrunkAccess = operation({
   audience: 'key',
   scope: 'admin',
   body: z.strictObject({
-    message: z.string().min(1).max(2000).meta({ description: 'What you want to connect, for the reviewer.' }),
+    message: nameText(2000).meta({ description: 'What you want to connect, for the reviewer.' }),
   }),
   status: 200,
   result: EntitlementView,

@@ -318,7 +318,7 @@ await onEachDialect(t, async (t, open) => {
       (dataOf(await live('POST', '/v1/sip-trunks', { name })) as { trunk: { id: string } }).trunk.id
     const [id, second] = [await make('A'), await make('B')]
     const added = await live('POST', `/v1/sip-trunks/${id}/numbers`, {
-      e164s: ['+918041234567', '+911401234567', '+918041234567', calling.number],
+      e164s: ['080 4123', '+918041234567', '+911401234567', '+918041234567', calling.number, '', '+9180'],
       label: 'Desk',
     })
     const { imported, rejected } = dataOf(added) as { imported: { id: string }[]; rejected: object[] }
@@ -333,10 +333,21 @@ await onEachDialect(t, async (t, open) => {
         status: 'active',
       },
     ])
-    t.match(rejected, [
-      { e164: '+911401234567', code: 'blocked_dlt_invalid' },
-      { e164: calling.number, code: 'conflict' },
-    ])
+    t.match(
+      rejected,
+      [
+        { index: 0, e164: '080 4123', code: 'validation_error', message: /E\.164 number, for example/ },
+        { index: 2, e164: '+911401234567', code: 'blocked_dlt_invalid' },
+        { index: 4, e164: calling.number, code: 'conflict' },
+        { index: 5, e164: '', code: 'validation_error' },
+        { index: 6, e164: '+9180', code: 'validation_error' },
+      ],
+      'one wrong number refuses no other',
+    )
+    const many = Array.from({ length: 101 }, () => '+9180')
+    t.equal((await live('POST', `/v1/sip-trunks/${id}/numbers`, { e164s: many })).status, 400)
+    const long = ['1'.repeat(41)]
+    t.equal((await live('POST', `/v1/sip-trunks/${id}/numbers`, { e164s: long })).status, 400)
     const twice = dataOf(await live('POST', `/v1/sip-trunks/${second}/numbers`, { e164s: ['+918041234567'] }))
     t.match(twice, { imported: [], rejected: [{ index: 0, code: 'conflict' }] })
 

@@ -44,10 +44,10 @@ const importSipTrunkNumbers = operation({
   params: TrunkPath,
   body: z.strictObject({
     e164s: z
-      .array(E164)
+      .array(z.string().max(40))
       .min(1)
       .max(100)
-      .transform((numbers) => [...new Set(numbers)]),
+      .meta({ description: 'E.164, for example +918041234567. A number that is named twice counts once.' }),
     label: oneLine(80).optional(),
   }),
   status: 200,
@@ -64,7 +64,13 @@ const importSipTrunkNumbers = operation({
       const imported: z.input<typeof PhoneNumber>[] = []
       const rejected: { index: number; e164: string; code: string; message: string }[] = []
       for (const [index, e164] of body.e164s.entries()) {
+        if (body.e164s.indexOf(e164) < index) continue
         const reject = (code: string, message: string) => rejected.push({ index, e164, code, message })
+        const checked = E164.safeParse(e164)
+        if (!checked.success) {
+          reject('validation_error', checked.error.issues[0]?.message ?? 'must be an E.164 number')
+          continue
+        }
         if (apiSeriesOf(e164) !== 'regular' && !senders.has(e164)) {
           reject('blocked_dlt_invalid', 'A number of the 140 or 160 series needs an approved sender id.')
           continue

@@ -284,7 +284,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'DELETE', path: '/v1/api-keys/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Replace an API key. Returns a new key. The old key stays valid for the requested overlap. Needs the scope `admin`. */
+  /** Replace an API key. Returns a new key. The old key stays valid for the requested overlap. The overlap of a later request takes the place of an earlier one. Needs the scope `admin`. */
   rollApiKey(input: { readonly id: string; readonly body?: RollApiKeyBody | undefined }, options: RequestOptions = {}): Promise<RollApiKeyResult> {
     return this.send({ method: 'POST', path: '/v1/api-keys/{id}/roll', reply: 'data' }, input, options)
   }

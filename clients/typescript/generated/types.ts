@@ -3866,6 +3866,7 @@ export type ListSipTrunkNumbersQuery = {
 
 /** Body of `importSipTrunkNumbers`. */
 export type ImportSipTrunkNumbersBody = {
+  /** E.164, for example +918041234567. A number that is named twice counts once. */
   readonly e164s: readonly (string)[]
   readonly label?: string | undefined
 }

@@ -216,9 +216,24 @@ t.test('API keys', async (t) => {
       t.equal(second.expiresAt, expiresAt, 'the new one ends when the old one would have')
       const third = ((await roll(second.id, { expireOldIn: '1h' })).body as { data: Key }).data
       const again = ((await roll(second.id, { expireOldIn: '7d' })).body as { data: Key }).data
-      t.equal(again.oldExpiresAt, third.oldExpiresAt, 'a second roll does not prolong the first window')
+      t.equal(third.oldExpiresAt, new Date(api.clock.wall() + HOUR_MS).toISOString())
+      t.equal(again.oldExpiresAt, expiresAt, 'the second roll counts, up to the end of the key')
       t.equal(again.expiresAt, expiresAt)
       for (const { key } of [first, second, third, again]) t.equal((await whoami(key)).status, 200)
+
+      const endless = await create(owner, { name: 'twice', environment: 'test' })
+      const inHour = ((await roll(endless.id, { expireOldIn: '1h' })).body as { data: Key }).data
+      api.clock.advance(HOUR_MS / 2)
+      const inWeek = ((await roll(endless.id, { expireOldIn: '7d' })).body as { data: Key }).data
+      const week = new Date(api.clock.wall() + 7 * 24 * HOUR_MS).toISOString()
+      t.equal(inWeek.oldExpiresAt, week)
+      t.match((await api.send('GET', `/v1/api-keys/${endless.id}`)).body, { data: { expiresAt: week } })
+      t.same([inHour.expiresAt, inWeek.expiresAt], [null, null], 'both new keys last')
+      api.clock.advance(HOUR_MS)
+      for (const { key } of [endless, inHour, inWeek]) t.equal((await whoami(key)).status, 200)
+      const short = ((await roll(endless.id, { expireOldIn: 'now' })).body as { data: Key }).data
+      t.equal((await whoami(endless.key)).status, 401, 'a later roll can also be shorter')
+      for (const { key } of [inHour, inWeek, short]) t.equal((await whoami(key)).status, 200)
     })
 
     await t.test('rolled keys stay limited by the role of their creator', async (t) => {

@@ -159,7 +159,8 @@ export const rollApiKey = operation({
   path: '/v1/api-keys/:id/roll',
   tag: 'API keys',
   summary: 'Replace an API key',
-  description: 'Returns a new key. The old key stays valid for the requested overlap.',
+  description:
+    'Returns a new key. The old key stays valid for the requested overlap. The overlap of a later request takes the place of an earlier one.',
   audience: 'key',
   scope: 'admin',
   params: KeyPath,

@@ -39,7 +39,10 @@ export async function narrowKey(
   return row ?? null
 }
 
-/** Ends a key at `until`, or earlier if it expires before. Returns null when it has ended already. */
+/**
+ * Ends a key at `until`, or earlier if it expires before. It takes the place of an end that was set before. Returns null
+ * when the key has ended already.
+ */
 export async function expireKeyAt(
   trx: Trx,
   owner: KeyOwner,
@@ -49,9 +52,7 @@ export async function expireKeyAt(
 ): Promise<ApiKeyRow | null> {
   const row = await trx
     .updateTable('apiKeys')
-    .set((eb) => ({
-      overlapUntil: eb.case().when('overlapUntil', '<', until).then(eb.ref('overlapUntil')).else(until).end(),
-    }))
+    .set({ overlapUntil: until })
     .where('id', '=', id)
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)

@@ -167,7 +167,7 @@ await onEachDialect(t, async (t, open) => {
         numberProven: false,
       })
 
-      // Ten hours later is night, when nobody is called to collect a debt.
+      // Ten hours later it is night, and collections have hours.
       await db.updateTable('agents').set({ purpose: 'collections' }).execute()
       await db.updateTable('agentVersions').set({ purpose: 'collections' }).execute()
       clock.advance(10 * HOUR)
