@@ -154,6 +154,8 @@ export type MemberRole = {
   readonly email: string
   readonly name: string
   readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  /** Whether the member signs in with a second factor. Null if your role does not manage members. */
+  readonly hasSecondFactor: boolean | null
   readonly createdAt: string
 }
 

@@ -78,6 +78,37 @@ t.test('members and invitations', async (t) => {
       t.equal(listed.data.length, 1, 'each organization sees its own')
     })
 
+    await t.test('whoever manages members sees who has a second factor', async (t) => {
+      const owner = await api.owner()
+      const { organizationId } = owner
+      const admin = await api.member('admin', organizationId)
+      const developer = await api.member('developer', organizationId)
+      const factor = (userId: string, id: string, confirmedAt: number | null) =>
+        database.db
+          .insertInto('secondFactors')
+          .values({
+            ...{ id, userId, kind: 'totp', name: 'App', sealed: null, lastStep: null, credentialId: null },
+            ...{ publicKey: null, counter: null, transports: null, rpId: null, challenge: null },
+            ...{ createdAt: 1, expiresAt: null, confirmedAt, lastUsedAt: null },
+          })
+          .execute()
+      await factor(admin.userId, `fac_${admin.userId}_1`, 2)
+      await factor(admin.userId, `fac_${admin.userId}_2`, 3)
+      await factor(developer.userId, `fac_${developer.userId}`, null)
+      const seen = async ({ browser }: SignedInUser) => {
+        const { body } = await browser.send('GET', '/v1/organization/members')
+        const { data } = body as { data: { userId: string; hasSecondFactor: boolean | null }[] }
+        return [owner, admin, developer].map(
+          ({ userId }) => data.find((member) => member.userId === userId)?.hasSecondFactor,
+        )
+      }
+      t.same(await seen(owner), [false, true, false], 'one that was not confirmed does not count')
+      t.same(await seen(admin), [false, true, false])
+      t.same(await seen(developer), [null, null, null])
+      t.match(await patch(owner, admin.userId, 'developer'), { body: { data: { hasSecondFactor: true } } })
+      t.same(await seen(admin), [null, null, null], 'the role of today counts')
+    })
+
     await t.test('the last owner stays, also when two owners leave at the same time', async (t) => {
       const first = await api.owner()
       const { organizationId } = first

@@ -28,6 +28,10 @@ const Member = z.object({
   email: z.string(),
   name: z.string(),
   role: Role,
+  hasSecondFactor: z.boolean().nullable().meta({
+    description:
+      'Whether the member signs in with a second factor. Null if your role does not manage members.',
+  }),
   createdAt: Timestamp,
 })
 
@@ -42,7 +46,7 @@ export const listMembers = listOperation({
   fails: [],
   run: async ({ actor, deps, page }) => {
     const { items, next } = await listMemberRows(deps.db, actor.organizationId, page)
-    return { items: items.map(memberView), next }
+    return { items: items.map((member) => memberView(member, actor)), next }
   },
 })
 
@@ -69,7 +73,7 @@ export const changeMemberRole = operation({
         after: { role: body.role },
       })
       await revokeInvitationsBeyond(trx, record, { ...member, role: body.role })
-      return memberView({ ...member, role: body.role })
+      return memberView({ ...member, role: body.role }, input.actor)
     }),
 })
 
@@ -138,6 +142,11 @@ async function revokeInvitationsBeyond(
   }
 }
 
-function memberView({ userId, email, name, role, createdAt }: MemberView): z.input<typeof Member> {
-  return { userId, email, name, role, createdAt: timestamp(createdAt) }
+/** Whoever has no right to ask the others for a second factor does not learn who has none. */
+function memberView(
+  { userId, email, name, role, factors, createdAt }: MemberView,
+  reader: Pick<SessionActor, 'role'>,
+): z.input<typeof Member> {
+  const hasSecondFactor = ADMIN_ROLES.includes(reader.role) ? Number(factors) > 0 : null
+  return { userId, email, name, role, hasSecondFactor, createdAt: timestamp(createdAt) }
 }

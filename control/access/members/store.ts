@@ -9,6 +9,8 @@ import { MAIL_TOKEN_LIFE_MS } from '../../mail/mail-tokens.js'
 export interface Member extends MemberRow {
   readonly email: string
   readonly name: string
+  /** Number of confirmed second factors. */
+  readonly factors: number
 }
 
 export async function findMember(
@@ -180,4 +182,14 @@ function members(db: Db | Trx, organizationId: string) {
     .innerJoin('users as u', 'u.id', 'm.userId')
     .where('m.organizationId', '=', organizationId)
     .select(['m.organizationId', 'm.userId', 'm.role', 'm.createdAt', 'u.email', 'u.name'])
+    .select((eb) =>
+      eb
+        .selectFrom('secondFactors as f')
+        .whereRef('f.userId', '=', 'm.userId')
+        .where('f.confirmedAt', 'is not', null)
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('factors'),
+    )
 }

@@ -50,14 +50,22 @@ t.test('second factors in a browser', { skip, timeout: 580_000 }, async (t) => {
     await page.locator('[role=dialog] [role=alert]').waitFor()
     await page.locator('[name=code]').fill(totpCode(secret.replaceAll(/\s/g, ''), Date.now()))
     await button('Confirm').click()
-    await button('I have kept them').waitFor()
+    await button('I have kept this').waitFor()
     const codes = ((await page.locator('[role=dialog] pre').textContent()) ?? '').split('\n')
     t.equal(codes.length, 10)
     t.same(await dashboard.audit(), [], 'the recovery codes')
     const download = page.waitForEvent('download')
     await button('Download').click()
     t.equal((await download).suggestedFilename(), 'parley-recovery-codes.txt')
-    await button('I have kept them').click()
+    await page.keyboard.press('Escape')
+    await page.mouse.click(4, 4)
+    t.equal(await button('Close').count(), 0)
+    t.equal(
+      await page.locator('[role=dialog] pre').textContent(),
+      codes.join('\n'),
+      'they are not lost by a slip',
+    )
+    await button('I have kept this').click()
     await page.getByText('10 recovery codes are left.').waitFor()
 
     await addAuthenticator(page)
@@ -94,6 +102,9 @@ t.test('second factors in a browser', { skip, timeout: 580_000 }, async (t) => {
     await page.locator('nav#menu').waitFor({ state: 'attached' })
     await dashboard.show('test/security')
     await page.getByText('9 recovery codes are left.').waitFor()
+
+    await dashboard.show('test/members')
+    await page.getByRole('row', { name: 'owner@localhost' }).getByRole('cell', { name: 'Yes' }).waitFor()
 
     await dashboard.show('test/settings')
     await page.getByLabel('Members need a second factor').check()

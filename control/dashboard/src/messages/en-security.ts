@@ -27,7 +27,6 @@ export const security = {
     codesHint:
       'Keep these codes in a safe place. Each one lets you in once if you lose your second factor. They are not shown again.',
     download: 'Download',
-    kept: 'I have kept them',
     left: '{count, plural, one {# recovery code is} other {# recovery codes are}} left.',
     renew: 'Make new recovery codes',
     history: 'Recent activity',

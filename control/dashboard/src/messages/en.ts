@@ -21,6 +21,7 @@ export const en = {
   deeds,
   common: {
     close: 'Close',
+    kept: 'I have kept this',
     retry: 'Try again',
     loading: 'Loading',
     cancel: 'Cancel',

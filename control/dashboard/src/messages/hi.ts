@@ -22,6 +22,7 @@ export const hi: Messages = {
   deeds,
   common: {
     close: 'बंद करें',
+    kept: 'मैंने इसे रख लिया है',
     retry: 'फिर कोशिश करें',
     loading: 'लोड हो रहा है',
     cancel: 'रद्द करें',

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useSession } from '../session.js'
-import { Dialog, Form } from './Dialog.js'
+import { Dialog, Form, KeptDialog } from './Dialog.js'
 import { useFields } from './fields.js'
 import { saveFile } from './files.js'
 import { Problem } from './Problem.js'
@@ -149,29 +149,33 @@ export function RecoveryCodes(props: { readonly codes: readonly string[]; readon
   const [copied, setCopied] = useState(false)
   const text = `${codes.join('\n')}\n`
   return (
-    <Dialog title={t('recoveryCodes')} close={close}>
+    <KeptDialog
+      title={t('recoveryCodes')}
+      close={close}
+      buttons={
+        <>
+          {/* Pages that were loaded over plain HTTP have no clipboard. */}
+          {'clipboard' in navigator && (
+            <Button
+              variant="default"
+              onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+            >
+              {copied ? tCommon('copied') : tCommon('copy')}
+            </Button>
+          )}
+          <Button
+            variant="default"
+            onClick={() => void saveFile(new Response(text), 'parley-recovery-codes.txt')}
+          >
+            {t('download')}
+          </Button>
+        </>
+      }
+    >
       <Alert color="orange">{t('codesHint')}</Alert>
       <Code block tabIndex={0} aria-label={t('recoveryCodes')}>
         {text.trimEnd()}
       </Code>
-      <Group gap="sm">
-        {/* Pages that were loaded over plain HTTP have no clipboard. */}
-        {'clipboard' in navigator && (
-          <Button
-            variant="default"
-            onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-          >
-            {copied ? tCommon('copied') : tCommon('copy')}
-          </Button>
-        )}
-        <Button
-          variant="default"
-          onClick={() => void saveFile(new Response(text), 'parley-recovery-codes.txt')}
-        >
-          {t('download')}
-        </Button>
-        <Button onClick={close}>{t('kept')}</Button>
-      </Group>
-    </Dialog>
+    </KeptDialog>
   )
 }

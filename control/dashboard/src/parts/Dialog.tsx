@@ -26,6 +26,45 @@ export function Dialog(props: {
   )
 }
 
+/** A window with what the service shows only once. It closes by the button that says that it is kept, and no other way. */
+export function KeptDialog(props: {
+  readonly title: string
+  readonly close: () => void
+  readonly size?: string
+  /** Further buttons, before the one that closes. */
+  readonly buttons?: ReactNode
+  readonly children: ReactNode
+}) {
+  const t = useTranslations('common')
+  const { title, close, size = 'md', buttons, children } = props
+  useFocusBack()
+  useEffect(() => {
+    // The browser asks before the page is left.
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
+    window.addEventListener('beforeunload', ask)
+    return () => window.removeEventListener('beforeunload', ask)
+  }, [])
+  return (
+    <Modal
+      opened
+      onClose={close}
+      size={size}
+      title={title}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+    >
+      <Stack>
+        {children}
+        <Group gap="sm">
+          {buttons}
+          <Button onClick={close}>{t('kept')}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
 /** A form: what the service refused, the inputs, and one button. */
 export function Form(props: {
   readonly action: Action

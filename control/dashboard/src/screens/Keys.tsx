@@ -2,7 +2,7 @@ import { Button, Code, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useFormat } from '../i18n.js'
-import { Confirm, Dialog, FormDialog, Once } from '../parts/Dialog.js'
+import { Confirm, FormDialog, KeptDialog, Once } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
 import { Page } from '../parts/Page.js'
@@ -88,9 +88,9 @@ function NewKey({ close }: { readonly close: () => void }) {
   const create = useAction(() => api.createApiKey({ body: { name, environment, scopes: [scope as Scope] } }))
   if (create.data !== undefined) {
     return (
-      <Dialog title={t('created')} close={close} size="lg">
+      <KeptDialog title={t('created')} close={close} size="lg">
         <Once text={t('once')} secrets={[[name, create.data.key]]} />
-      </Dialog>
+      </KeptDialog>
     )
   }
   return (

@@ -74,6 +74,15 @@ export function Members() {
                     word(role)
                   ),
               },
+              ...(canManage
+                ? [
+                    {
+                      title: t('secondFactor'),
+                      cell: ({ hasSecondFactor }: Member) =>
+                        t(hasSecondFactor === true ? 'hasFactor' : 'noFactor'),
+                    },
+                  ]
+                : []),
               { title: t('since'), cell: ({ createdAt }) => day(createdAt) },
               {
                 title: '',

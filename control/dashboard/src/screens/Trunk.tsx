@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
-import { Confirm, Dialog, FormDialog } from '../parts/Dialog.js'
+import { Confirm, Dialog, FormDialog, KeptDialog } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
 import { Loaded, Page } from '../parts/Page.js'
@@ -103,9 +103,9 @@ function Actions({ trunk }: { readonly trunk: TrunkView }) {
         />
       )}
       {asking === 'rotate' && rotate.data !== undefined && (
-        <Dialog title={t('rotate')} close={close} size="lg">
+        <KeptDialog title={t('rotate')} close={close} size="lg">
           <Credentials {...rotate.data.connection} />
-        </Dialog>
+        </KeptDialog>
       )}
       {asking === 'remove' && (
         <Confirm

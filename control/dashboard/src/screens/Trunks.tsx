@@ -6,7 +6,7 @@ import { useTranslations } from 'use-intl'
 import type { CreateSipTrunkBody } from '../../../../clients/typescript/generated/types.js'
 import type { Item, Result } from '../api.js'
 import { useFormat } from '../i18n.js'
-import { Dialog, Form, FormDialog, Once } from '../parts/Dialog.js'
+import { Form, FormDialog, KeptDialog, Once } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
 import { Loaded, Page } from '../parts/Page.js'
@@ -150,9 +150,9 @@ function NewTrunk({ close }: { readonly close: () => void }) {
   const create = useAction(() => api.createSipTrunk({ body }))
   if (create.data !== undefined) {
     return (
-      <Dialog title={t('created')} close={close} size="lg">
+      <KeptDialog title={t('created')} close={close} size="lg">
         <Credentials {...create.data.connection} />
-      </Dialog>
+      </KeptDialog>
     )
   }
   return (
