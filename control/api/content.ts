@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { csvDelimiter, withoutDelimiterLine } from '../../media/base/csv-delimiter.js'
 import { CsvError, CsvParser, type CsvRow } from '../base/csv.js'
 import { type Refusal, refuse } from './problem.js'
 
@@ -48,7 +49,8 @@ const TURN_BYTES = 64 * 1024
 const TURN_ROWS = 1_000
 
 /**
- * Reads an upload as CSV in UTF-8, a row at a time. The first row is the header. Ends the handler with a
+ * Reads an upload as CSV in UTF-8, a row at a time. The first row is the header. The first `TURN_BYTES` decide about the
+ * delimiter; a line `sep=;`, as Excel writes it, states it and is no row. Ends the handler with a
  * `bad_request` refusal that names the line if the text is not CSV or exceeds a bound. Other requests run after each
  * fixed amount of work, whatever the speed of the host.
  */
@@ -56,7 +58,16 @@ export async function* csvRows(
   { content }: { readonly content: AsyncIterable<Uint8Array> },
   { maxColumns, maxRows }: CsvBounds,
 ): AsyncGenerator<CsvRow> {
-  const parser = new CsvParser()
+  const source = parts(content)
+  const head: (Uint8Array | null)[] = []
+  for (let bytes = 0; bytes < TURN_BYTES && head.at(-1) !== null; ) {
+    const { value } = await source.next()
+    head.push(value ?? null)
+    bytes += value?.length ?? 0
+  }
+  const start = new TextDecoder().decode(Buffer.concat(head.filter((part) => part !== null)))
+  let skipped = withoutDelimiterLine(start) === start ? 0 : 1
+  const parser = new CsvParser(csvDelimiter(start) ?? ',')
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const refused = (reason: string) =>
     new RefusedBody(refuse('bad_request', `The body is not valid CSV. ${reason}`))
@@ -69,8 +80,9 @@ export async function* csvRows(
     }
   }
   let rows = -1
-  for await (const part of parts(content)) {
+  for await (const part of joined(head, source)) {
     for (const row of parse(part)) {
+      if (skipped-- > 0) continue
       rows++
       // Spreadsheets write empty columns at the end.
       const columns = rows === 0 ? row.cells.findLastIndex((name) => name.trim() !== '') + 1 : 0
@@ -93,6 +105,16 @@ async function* parts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     for (let at = 0; at < chunk.length; at += TURN_BYTES) yield chunk.subarray(at, at + TURN_BYTES)
   }
   yield null
+}
+
+/** Yields the parts that were read already, then the others. The content is closed when the reader stops. */
+async function* joined<T>(read: readonly T[], rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield* read
+    yield* rest
+  } finally {
+    await rest.return(undefined)
+  }
 }
 
 /** Content to send that is not JSON. It is read as fast as the client takes it. */

@@ -67,6 +67,14 @@ t.test('parsing: however the text is cut', async (t) => {
   ])
 })
 
+t.test('parsing: another delimiter', async (t) => {
+  for (const delimiter of [';', '\t', '|']) {
+    const parser = new CsvParser(delimiter)
+    const text = `a${delimiter}"b${delimiter}c"${delimiter}1,5\n`
+    t.match(parser.push(text), [{ line: 1, cells: ['a', `b${delimiter}c`, '1,5'] }])
+  }
+})
+
 t.test('parsing: what is encoded', async (t) => {
   const cells = ['a,b', '"', '\n\r\n', 'x"y', '', ' ', '"",""']
   t.same(parse(await encoded(...cells))[1]?.cells, cells)

@@ -66,7 +66,7 @@ export class CsvError extends Error {}
 const MAX_ROW = 64 * 1024
 
 /**
- * Parses CSV (RFC 4180) as it arrives. Lines end with CRLF or LF, and empty lines are skipped. A byte order mark is
+ * Parses CSV (RFC 4180, or with another delimiter than a comma) as it arrives. Lines end with CRLF or LF, and empty lines are skipped. A byte order mark is
  * skipped. Throws `CsvError` for a quote in the wrong place and for a row that is too long.
  */
 export class CsvParser {
@@ -77,6 +77,8 @@ export class CsvParser {
   #place: 'start' | 'plain' | 'quoted' | 'closed' = 'start'
   #line = 1
   #first = true
+
+  constructor(readonly delimiter: string = ',') {}
 
   /** Line of the text that was parsed last, from 1. */
   get line(): number {
@@ -98,7 +100,7 @@ export class CsvParser {
       } else if (character === '\n') {
         this.#endRow(rows)
         this.#line++
-      } else if (character === ',') this.#endCell()
+      } else if (character === this.delimiter) this.#endCell()
       else this.#take(character)
     }
     return rows

@@ -262,6 +262,27 @@ await onEachDialect(t, async (t, open) => {
       'a column between others has no name',
     )
 
+    // Spreadsheets write the delimiter of their country.
+    for (const [at, delimiter] of [';', '\t', '|'].entries()) {
+      const cells = (...row: string[]) => row.join(delimiter)
+      const list = [
+        cells('phone', 'name', 'amount'),
+        cells(number(4_000 + at), '"Rao; Asha, \t|x"', '1,50'),
+        cells(number(4_010 + at), 'Shah', '2', 'x'),
+        cells(number(4_020 + at), 'Iyer', ''),
+      ]
+      const stated = at === 0 ? 'sep=;\r\n' : ''
+      t.match(dataOf(await upload(`\uFEFF${stated}${list.join('\r\n')}`)), {
+        imported: 2,
+        rejected: [{ index: 1, line: at === 0 ? 4 : 3, reason: 'column_count' }],
+      })
+      const e164 = encodeURIComponent(number(4_000 + at))
+      t.match(itemsOf(await calling.send('GET', `/v1/campaigns/${id}/recipients?e164=${e164}`)), [
+        { variables: { name: 'Rao; Asha, \t|x', amount: '1,50' } },
+      ])
+    }
+    const added = 2 * 3
+
     const headers = { 'content-type': 'text/csv', 'idempotency-key': 'list' }
     const keyed = (raw: string) => calling.send('POST', path, { raw, headers })
     const once = `e164\n${number(2_000)}\n`
@@ -287,8 +308,8 @@ await onEachDialect(t, async (t, open) => {
       .selectFrom('campaignRecipients')
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .executeTakeFirstOrThrow()
-    t.equal(stored.n, 1_200, 'a body that cannot be read imports nothing')
-    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1_200 } })
+    t.equal(stored.n, 1_200 + added, 'a body that cannot be read imports nothing')
+    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1_200 + added } })
 
     // A process that died in the middle of an import leaves rows above the mark.
     const row = await db.selectFrom('campaignRecipients').selectAll().executeTakeFirstOrThrow()

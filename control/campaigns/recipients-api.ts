@@ -108,7 +108,8 @@ const importRecipientsCsv = uploadOperation({
   tag: 'Campaigns',
   summary: 'Import recipients from CSV',
   description:
-    'The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An ' +
+    'The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. The ' +
+    'delimiter is a comma, a semicolon, a tab or a vertical bar; a first line `sep=;` states it. An ' +
     'empty cell is no value. Valid rows are imported together, and the others are returned with line and reason: also a ' +
     'row with more cells than the first one. A ' +
     `body that cannot be read to its end imports nothing. At most ${MAX_VARIABLES + 1} columns and ` +

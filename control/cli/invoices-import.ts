@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Clock, systemClock } from '../../media/base/clock.js'
+import { csvDelimiter, withoutDelimiterLine } from '../../media/base/csv-delimiter.js'
 import { errorText } from '../../media/base/errors.js'
 import { CsvError, CsvParser } from '../base/csv.js'
 import type { Db } from '../db/database.js'
@@ -71,9 +72,9 @@ function fromJson(path: string, text: string): readonly Placed[] {
 }
 
 function fromCsv(path: string, text: string): readonly Placed[] {
-  const parser = new CsvParser()
+  const parser = new CsvParser(csvDelimiter(text) ?? ',')
   try {
-    const [header, ...rows] = [...parser.push(text), ...parser.end()]
+    const [header, ...rows] = [...parser.push(withoutDelimiterLine(text)), ...parser.end()]
     return rows.map(({ line, cells }) => ({
       place: `line ${line}`,
       answer: portalAnswer(cells.map((cell, index) => [header?.cells[index] ?? '', cell] as const)),

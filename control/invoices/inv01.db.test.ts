@@ -182,10 +182,13 @@ await onEachDialect(t, async (t, open) => {
       'Doc No,IRN,Ack No.,Ack Date,Signed QR Code',
       `x,${irn?.toUpperCase()},112010036563310,16/01/2025 11:05:00,${answer.SignedQRCode}`,
     ]
-    t.same(await bring(`\uFEFF${csv.join('\r\n')}\r\n`), {
-      text: '0 documents registered, 1 were registered before, 0 answers refused.',
-      complete: true,
-    })
+    const lines = csv.join('\r\n')
+    for (const text of [lines, `sep=;\r\n${lines.replaceAll(',', ';')}`]) {
+      t.same(await bring(`\uFEFF${text}\r\n`), {
+        text: '0 documents registered, 1 were registered before, 0 answers refused.',
+        complete: true,
+      })
+    }
     const other = { ...answerTo(billed, { Irn: 'b'.repeat(64) }), Irn: 'b'.repeat(64) }
     t.match(
       (await bring(other)).text,

@@ -339,6 +339,11 @@ t.test('every answer to made-up requests fits the API description', async (t) =>
       status: 400,
       body: { error: { code: 'bad_request', details: { bytes: 1001, maxBytes: 1000 } } },
     })
+    for (const raw of ['sep=;\na;b,c\n1;2\n', 'a\tb\n1\t2', 'a,b\n1,2\n']) {
+      t.same((await api.send('POST', '/v1/rows/import', { raw, headers: csv })).body, {
+        data: { cells: 4 },
+      })
+    }
     t.match(await api.send('POST', '/v1/rows/import', { raw: 'a,b\n"c', headers: csv }), {
       status: 400,
       body: { error: { code: 'bad_request', message: /Line 2: a quote is not closed/ } },

@@ -724,7 +724,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/campaigns/{id}/recipients', reply: 'list' }, input, options)
   }
 
-  /** Import recipients from CSV. The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An empty cell is no value. Valid rows are imported together, and the others are returned with line and reason: also a row with more cells than the first one. A body that cannot be read to its end imports nothing. At most 51 columns and 100,000 rows. Needs the scope `write`. */
+  /** Import recipients from CSV. The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. The delimiter is a comma, a semicolon, a tab or a vertical bar; a first line `sep=;` states it. An empty cell is no value. Valid rows are imported together, and the others are returned with line and reason: also a row with more cells than the first one. A body that cannot be read to its end imports nothing. At most 51 columns and 100,000 rows. Needs the scope `write`. */
   importRecipients(input: { readonly id: string; readonly body: UploadBody; readonly contentType: "text/csv" }, options: RequestOptions = {}): Promise<Recipients> {
     return this.send({ method: 'POST', path: '/v1/campaigns/{id}/recipients/import', reply: 'data', idempotent: true, upload: true }, input, options)
   }
