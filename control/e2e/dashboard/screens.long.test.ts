@@ -56,6 +56,11 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
     { screens, state: await owner.page.context().storageState() },
     { screens: await staffScreens(staff.page), state: await staff.page.context().storageState() },
   ]
+  await owner.show(screens.callbacks ?? '')
+  // The fixture promises them on a call that came in.
+  const unproven = owner.page.getByText('Shown by the caller, not proven')
+  await unproven.first().waitFor()
+  t.equal(await unproven.count(), 5)
   await owner.close()
   await staff.close()
 
