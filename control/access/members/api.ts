@@ -142,7 +142,7 @@ async function revokeInvitationsBeyond(
   }
 }
 
-/** Whoever has no right to ask the others for a second factor does not learn who has none. */
+/** Returns a member as the API shows it. Only readers who manage members learn who has no second factor. */
 function memberView(
   { userId, email, name, role, factors, createdAt }: MemberView,
   reader: Pick<SessionActor, 'role'>,
