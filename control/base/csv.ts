@@ -66,8 +66,9 @@ export class CsvError extends Error {}
 const MAX_ROW = 64 * 1024
 
 /**
- * Parses CSV (RFC 4180, or with another delimiter than a comma) as it arrives. Lines end with CRLF or LF, and empty lines are skipped. A byte order mark is
- * skipped. Throws `CsvError` for a quote in the wrong place and for a row that is too long.
+ * Parses CSV (RFC 4180, or with another delimiter than a comma) as it arrives. Lines end with CRLF or LF, and empty
+ * lines are skipped. A byte order mark is skipped. Throws `CsvError` for a quote in the wrong place and for a row that
+ * is too long.
  */
 export class CsvParser {
   #row: string[] = []
