@@ -89,6 +89,15 @@ export type TakeoverAnswer =
         | 'outside_hours'
     }
 
+/** Memory of requests about live calls. */
+export interface DoneRequests {
+  /**
+   * Carries out a request, or resolves with the answer of the earlier one of this id, also while that one runs. A request
+   * that rejects has done nothing and may be repeated. Without an id each request is another one.
+   */
+  once<Answer>(id: string | null, carryOut: () => Promise<Answer>): Promise<Answer>
+}
+
 export interface TransferRequests {
   /** Decides on a request, and starts the transfer. */
   ask(callId: string, request: TransferAsked): Promise<TransferAnswer>
@@ -197,6 +206,8 @@ export interface Deps {
   readonly rootKey: RootKey
   readonly passwords: PasswordHasher
   readonly calls: CallControl
+  /** Memory of the requests that were carried out on live calls of this process. */
+  readonly doneRequests: DoneRequests
   /** Decides on requests to hand a call to a person. */
   readonly transfers: TransferRequests
   readonly ringer: SandboxCaller

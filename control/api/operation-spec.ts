@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { CsvColumn } from '../base/csv.js'
 import type { AddressPurpose } from '../base/signed-address.js'
+import type { Trx } from '../db/database.js'
 import type { Role } from '../db/tables/identity.js'
 import type { ActorOf, Audience, Environment, Scope } from './actor.js'
 import type { Download, Upload, UploadRule } from './content.js'
@@ -22,11 +23,16 @@ export interface Input<P, Q, B, A extends Audience> {
   readonly deps: Deps
   readonly requestId: string
   /**
-   * Id that is the same for every retry of the same request, even after a crash. Store it under a unique
-   * key with the change, and return the existing resource if it is there already. Null without an
-   * `Idempotency-Key` header.
+   * Id that is the same for every retry of the same request, even after a crash. A change that `keep` cannot cover
+   * stores it under a unique key, and returns what is there already. Null without an `Idempotency-Key` header.
    */
   readonly idempotencyId: string | null
+  /**
+   * Stores the answer of the request in the transaction of its change, as the last statement, and returns it: a
+   * repetition gets it, also when the answer to the commit was lost, and the change happens once. Rejects, so that the
+   * transaction rolls back, when a later repetition has taken over. Without an `Idempotency-Key` it only returns.
+   */
+  readonly keep: <T>(trx: Trx, answer: T) => Promise<T>
   /** Returns the value of a cookie of the request, or null. */
   readonly cookie: (name: string) => string | null
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { encodeCsv } from '../base/csv.js'
 import type { AddressPurpose } from '../base/signed-address.js'
+import type { Trx } from '../db/database.js'
 import type { Role } from '../db/tables/identity.js'
 import type { AddressActor, AnyActor, Audience, Environment, Scope, SignedActor } from './actor.js'
 import type { ReceivedUploadRule } from './content.js'
@@ -77,6 +78,7 @@ export interface ErasedInput {
   readonly deps: Deps
   readonly requestId: string
   readonly idempotencyId: string | null
+  readonly keep: <T>(trx: Trx, answer: T) => Promise<T>
   readonly page: PageRequest | null
   readonly lastEventId: string | null
   readonly cookie: (name: string) => string | null

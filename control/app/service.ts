@@ -23,6 +23,7 @@ import { openPasswordHasher, type PasswordHasher } from '../base/passwords.js'
 import { openRootKey } from '../base/root-key.js'
 import { BrowserConnections } from '../calls/browser/connections.js'
 import { openCallRequests } from '../calls/call-requests.js'
+import { RememberedRequests } from '../calls/done-requests.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openEventSpool } from '../calls/lifecycle/event-spool.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
@@ -373,10 +374,12 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const leases = scope.add(
     openLeases({ db, clock, log, nodeId, calls: callManager, unstored: () => callEvents.calls(), database }),
   )
+  const doneRequests = new RememberedRequests()
   scope.add(
     openCallRequests({
       ...{ db, clock, log, nodeId },
       live: () => callManager.live,
+      done: doneRequests,
       handlers: {
         [TRANSFER_REQUEST]: (callId, body) => desk.ask(callId, body as TransferAsked),
         ...liveCallRequests({ calls: callManager, clock, log }),
@@ -437,6 +440,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     ...shared,
     knowledge,
     live: scope.add(openLiveFeed({ db, clock, log })),
+    doneRequests,
     handoffs: scope.add(openHandoffFeed({ db, clock, log })),
     pdf: scope.add(new PdfJobs({ log })),
     passwords,

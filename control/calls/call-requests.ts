@@ -3,6 +3,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import type { DoneRequests } from '../api/deps.js'
 import type { Db } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 
@@ -27,6 +28,15 @@ export type CallRequestHandlers = Readonly<
   Record<string, (callId: string, body: unknown) => Promise<unknown>>
 >
 
+/** A request about a live call. */
+export interface CallRequest {
+  readonly kind: string
+  /** JSON. */
+  readonly body: unknown
+  /** Id of the request, the same for its repetitions: it is carried out once. Null for a request without a key. */
+  readonly id: string | null
+}
+
 /**
  * Asks the process that carries a call. Resolves with its answer, or with null when it did not take the request or
  * failed: then nothing was done, or the request may have been carried out without an answer.
@@ -34,9 +44,9 @@ export type CallRequestHandlers = Readonly<
 export async function askCarrier(
   { db, clock }: { readonly db: Db; readonly clock: Clock },
   call: Pick<CallRow, 'id' | 'nodeId'>,
-  request: { readonly kind: string; readonly body: unknown },
+  request: CallRequest,
 ): Promise<{ readonly answer: unknown } | null> {
-  const id = randomUUID()
+  const id = request.id ?? randomUUID()
   await db
     .insertInto('callRequests')
     .values({
@@ -49,6 +59,8 @@ export async function askCarrier(
       takenAt: null,
       answer: null,
     })
+    // A repetition waits for the answer to the request that is there.
+    .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
   const begun = clock.now()
   for (;;) {
@@ -74,12 +86,17 @@ export async function askCarrier(
  * call. Resolves with null when that one did not answer.
  */
 export async function atCarrier<Answer>(
-  deps: { readonly db: Db; readonly clock: Clock; readonly nodeId: string },
+  deps: {
+    readonly db: Db
+    readonly clock: Clock
+    readonly nodeId: string
+    readonly doneRequests: DoneRequests
+  },
   call: Pick<CallRow, 'id' | 'nodeId'>,
-  request: { readonly kind: string; readonly body: unknown },
+  request: CallRequest,
   here: () => Promise<Answer>,
 ): Promise<{ readonly answer: Answer } | null> {
-  if (call.nodeId === deps.nodeId) return { answer: await here() }
+  if (call.nodeId === deps.nodeId) return { answer: await deps.doneRequests.once(request.id, here) }
   // Another process of the service wrote it.
   return (await askCarrier(deps, call, request)) as { readonly answer: Answer } | null
 }
@@ -93,8 +110,9 @@ export function openCallRequests(options: {
   /** Number of live calls. */
   readonly live: () => number
   readonly handlers: CallRequestHandlers
+  readonly done: DoneRequests
 }): { close(): Promise<void> } {
-  const { db, clock, log, nodeId, handlers } = options
+  const { db, clock, log, nodeId, handlers, done } = options
   const scope = new Scope()
   let running: Promise<void> = Promise.resolve()
 
@@ -117,7 +135,7 @@ export function openCallRequests(options: {
         .where('takenAt', 'is', null)
         .executeTakeFirst()
       if (taken.numUpdatedRows === 0n) continue
-      const answered = await answerOf(callId, kind, body)
+      const answered = await answerOf(id, callId, kind, body)
       await db
         .updateTable('callRequests')
         .set({ answer: JSON.stringify(answered) })
@@ -126,11 +144,11 @@ export function openCallRequests(options: {
     }
   }
 
-  async function answerOf(callId: string, kind: string, body: string): Promise<object | null> {
+  async function answerOf(id: string, callId: string, kind: string, body: string): Promise<object | null> {
     try {
       const handle = handlers[kind]
       if (handle === undefined) throw new Error(`no handler for ${kind}`)
-      return { answer: await handle(callId, JSON.parse(body)) }
+      return { answer: await done.once(id, () => handle(callId, JSON.parse(body))) }
     } catch (error) {
       log.error({ callId, kind, error: errorText(error) }, 'call_requests.failed')
       return null

@@ -83,6 +83,7 @@ await onEachDialect(t, async (t, open) => {
     const requests = openCallRequests({
       ...{ db, clock, log: deps.log, nodeId: 'node-2', live: () => 1 },
       handlers: liveCallRequests(deps),
+      done: deps.doneRequests,
     })
     t.teardown(() => requests.close())
     let answered = false

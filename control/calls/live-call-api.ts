@@ -44,16 +44,18 @@ const sayOnCall = operation({
   result: z.object({ outcome: openEnum('said', 'cut', 'failed', 'in_progress') }),
   fails: ['not_found', 'call_not_live', 'internal_error'],
   run: async (input) => {
-    const { params, actor, deps } = input
+    const { params, actor, deps, idempotencyId: id } = input
     const call = await liveCall(deps, actor, params.id)
     if (isRefusal(call)) return call
     const body = { text: input.body.text, now: input.body.interrupt }
-    const answered = await atCarrier(deps, call, { kind: SAY, body }, () => say(deps, call.id, body))
+    const answered = await atCarrier(deps, call, { kind: SAY, body, id }, () => say(deps, call.id, body))
     if (answered === null) return noAnswer()
     const outcome = answered.answer
     if (outcome === null) return notLive()
-    await audited(input, async (_trx, record) => record('call.said', call.id, { after: { outcome } }))
-    return { outcome }
+    return audited(input, async (trx, record) => {
+      await record('call.said', call.id, { after: { outcome } })
+      return input.keep(trx, { outcome })
+    })
   },
 })
 
@@ -74,15 +76,18 @@ const noteOnCall = operation({
   result: z.object({ noted: z.literal(true) }),
   fails: ['not_found', 'call_not_live', 'internal_error'],
   run: async (input) => {
-    const { params, actor, deps } = input
+    const { params, actor, deps, idempotencyId: id } = input
     const call = await liveCall(deps, actor, params.id)
     if (isRefusal(call)) return call
     const { text } = input.body
-    const answered = await atCarrier(deps, call, { kind: NOTE, body: text }, () => note(deps, call.id, text))
+    const asked = { kind: NOTE, body: text, id }
+    const answered = await atCarrier(deps, call, asked, () => note(deps, call.id, text))
     if (answered === null) return noAnswer()
     if (!answered.answer) return refuse('call_not_live', 'No agent of the service is on the call.')
-    await audited(input, async (_trx, record) => record('call.noted', call.id))
-    return { noted: true } as const
+    return audited(input, async (trx, record) => {
+      await record('call.noted', call.id)
+      return input.keep(trx, { noted: true } as const)
+    })
   },
 })
 

@@ -49,9 +49,17 @@ const Imported = z.object({
     .meta({ description: `The first ${MAX_LISTED.toLocaleString('en')} of them.` }),
 })
 
+/** Seconds until the next try, while another upload runs. */
+const BUSY = { 'retry-after': '10' }
+
 function importRefusal(refusal: ImportRefusal, status: string): Refusal<'conflict'> {
   return refusal === 'busy'
-    ? refuse('conflict', 'Another upload to the campaign is running. Retry when it has ended.', { status })
+    ? refuse(
+        'conflict',
+        'Another upload to the campaign is running. Retry when it has ended.',
+        { status },
+        BUSY,
+      )
     : refuse('conflict', 'Recipients can be added to a draft or a paused campaign only.', { status })
 }
 
@@ -92,11 +100,11 @@ const addRecipients = operation({
   status: 200,
   result: Imported,
   fails: ['not_found', 'conflict'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, keep }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
     const rows = body.recipients.map((recipient, index) => ({ recipient, index }))
-    const result = await importRecipients(deps, campaign, rows)
+    const result = await importRecipients(deps, campaign, rows, keep)
     return typeof result === 'string' ? importRefusal(result, campaign.status) : result
   },
 })
@@ -122,10 +130,11 @@ const importRecipientsCsv = uploadOperation({
   status: 200,
   result: Imported,
   fails: ['not_found', 'conflict', 'bad_request'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, keep }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
-    const result: ImportResult | ImportRefusal = await importRecipients(deps, campaign, recipientRows(body))
+    const rows = recipientRows(body)
+    const result: ImportResult | ImportRefusal = await importRecipients(deps, campaign, rows, keep)
     return typeof result === 'string' ? importRefusal(result, campaign.status) : result
   },
 })

@@ -97,15 +97,15 @@ const createConsent = operation({
   status: 201,
   result: Consent,
   fails: ['validation_error', 'conflict'],
-  run: async ({ body, actor, deps }) => {
+  run: async ({ body, actor, deps, keep }) => {
     const now = deps.clock.wall()
-    const [recorded] = await deps.db
-      .transaction()
-      .execute((trx) =>
-        recordConsents(trx, knownOf(deps), owner(actor), [writeOf(body)], authorOf(actor), now),
-      )
+    const recorded = await deps.db.transaction().execute(async (trx) => {
+      const writes = [writeOf(body)]
+      const [row] = await recordConsents(trx, knownOf(deps), owner(actor), writes, authorOf(actor), now)
+      return row === undefined || isConsentRefusal(row) ? row : keep(trx, consentView(row, now))
+    })
     if (recorded === undefined) return refuse('internal_error', 'The consent was not recorded.')
-    if (!isConsentRefusal(recorded)) return consentView(recorded, now)
+    if (!('message' in recorded)) return recorded
     const { code, message, path, lockedUntil } = recorded
     if (code === 'validation_error') {
       return refuse(code, message, { issues: [{ path: path ?? '', reason: message }] })
@@ -144,26 +144,20 @@ const importConsents = operation({
   status: 200,
   result: Bulk,
   fails: [],
-  run: async ({ body, actor, deps }) => {
+  run: ({ body, actor, deps, keep }) => {
     const now = deps.clock.wall()
     const { valid, rejected } = bulkRows(NewConsent, body.records)
-    const recorded = await deps.db.transaction().execute((trx) =>
-      recordConsents(
-        trx,
-        knownOf(deps),
-        owner(actor),
-        valid.map(({ row }) => writeOf(row)),
-        authorOf(actor),
-        now,
-      ),
-    )
-    const refused = recorded.flatMap((result, position): RejectedRow[] => {
-      const { index, row } = valid[position] ?? {}
-      if (!isConsentRefusal(result) || index === undefined || row === undefined) return []
-      return [{ index, e164: row.e164, code: result.code, message: result.message }]
+    const writes = valid.map(({ row }) => writeOf(row))
+    return deps.db.transaction().execute(async (trx) => {
+      const recorded = await recordConsents(trx, knownOf(deps), owner(actor), writes, authorOf(actor), now)
+      const refused = recorded.flatMap((result, position): RejectedRow[] => {
+        const { index, row } = valid[position] ?? {}
+        if (!isConsentRefusal(result) || index === undefined || row === undefined) return []
+        return [{ index, e164: row.e164, code: result.code, message: result.message }]
+      })
+      const all = [...rejected, ...refused].sort((a, b) => a.index - b.index)
+      return keep(trx, { imported: body.records.length - all.length, rejected: all })
     })
-    const all = [...rejected, ...refused].sort((a, b) => a.index - b.index)
-    return { imported: body.records.length - all.length, rejected: all }
   },
 })
 

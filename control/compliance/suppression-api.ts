@@ -94,7 +94,8 @@ const createDncEntry = operation({
       )
       if (created) await record('suppression.created', row.id, { after: { source } })
       else if (source === 'opt_out') await record('suppression.renewed', row.id)
-      return created ? suppressionView(row, now) : existing(suppressionView(row, now))
+      const view = suppressionView(row, now)
+      return input.keep(trx, created ? view : existing(view))
     }),
 })
 
@@ -135,7 +136,7 @@ const importDncEntries = operation({
         )
       }
       await record('suppression.imported', input.actor.organizationId, { after: { imported: valid.length } })
-      return { imported: valid.length, rejected }
+      return input.keep(trx, { imported: valid.length, rejected })
     }),
 })
 

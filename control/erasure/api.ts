@@ -49,7 +49,7 @@ const startErasure = operation({
       const { row, isNew } = await requestErasure(trx, input.actor, input.body.e164, now)
       // The audit log never changes, so it does not name the number.
       if (isNew) await record('erasure.requested', row.id)
-      return erasureView(row)
+      return input.keep(trx, erasureView(row))
     }),
 })
 

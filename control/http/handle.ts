@@ -89,9 +89,13 @@ async function runAndSend(
     const { rawBody, upload, idempotencyKey: key } = valid
     const { requestId } = exchange
     const keyed = { ...scope, method: operation.method, key, requestId, rawBody, upload }
-    const once = await runOnce(handling, keyed, async (idempotencyId) => {
-      const outcome = await run(operation, valid, { ...input, idempotencyId })
-      return render(handling, operation, outcome, valid, exchange)
+    const rendered = (outcome: unknown) => render(handling, operation, outcome, valid, exchange)
+    const once = await runOnce(handling, keyed, async ({ id: idempotencyId, store }) => {
+      const keep: ErasedInput['keep'] = async (trx, answer) => {
+        await store(trx, rendered(answer))
+        return answer
+      }
+      return rendered(await run(operation, valid, { ...input, idempotencyId, keep }))
     })
     return isRefusal(once) ? sendRefusal(exchange, once) : send(exchange, once)
   }
@@ -165,6 +169,7 @@ function inputOf(deps: Deps, actor: Admitted['actor'], valid: ValidInput, exchan
     deps,
     requestId: exchange.requestId,
     idempotencyId: null,
+    keep: async (_trx, answer) => answer,
     page: valid.page,
     lastEventId: exchange.request.header('last-event-id') ?? null,
     cookie: (name) => readCookie(exchange.request.header('cookie'), name),

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../api/problem.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
-import type { Db } from '../db/database.js'
+import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
 import type { IdempotencyRow } from '../db/tables/identity.js'
 
@@ -74,8 +74,11 @@ export interface IdempotencyStore {
   claim(request: IdempotentRequest): Promise<Claim>
   /** Extends the lease of the lock. Returns false if a later attempt took it over. */
   renew(attempt: Attempt): Promise<boolean>
-  /** Stores a final response. Has no effect if a later attempt took over the lock. */
-  finish(attempt: Attempt, response: StoredResponse): Promise<void>
+  /**
+   * Stores a final response, in the transaction of the change if one is given. Returns false, without an effect, if a
+   * later attempt took over the lock, or if a response is stored already.
+   */
+  finish(attempt: Attempt, response: StoredResponse, trx?: Trx): Promise<boolean>
   /**
    * Releases the key without a stored response. The same request continues under the same id; another body
    * stays refused.
@@ -166,8 +169,8 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
   }
 
   /** Updates the row of an attempt as long as no later one took over its lock. */
-  function held({ id, lock }: Attempt) {
-    return db
+  function held({ id, lock }: Attempt, within: Db | Trx = db) {
+    return within
       .updateTable('idempotencyKeys')
       .where('id', '=', id)
       .where('lock', '=', lock)
@@ -215,12 +218,14 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
         .executeTakeFirst()
       return renewed !== undefined
     },
-    async finish(attempt, response) {
+    async finish(attempt, response, trx) {
       const fingerprint = attempt.fingerprint ?? UNKNOWN
       const sealed = seal(encryptionKey, response.body, attempt.id)
-      await held(attempt)
+      const stored = await held(attempt, trx)
         .set({ state: 'done', status: response.status, response: sealed, fingerprint })
-        .execute()
+        .returning('id')
+        .executeTakeFirst()
+      return stored !== undefined
     },
     async release(attempt) {
       await held(attempt)

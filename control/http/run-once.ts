@@ -3,6 +3,7 @@ import { RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
 import { type ErrorCode, isRefusal, type Refusal } from '../api/problem.js'
 import type { Json } from '../base/canonical-json.js'
+import type { Trx } from '../db/database.js'
 import type { Admitted } from './admit.js'
 import {
   type Attempt,
@@ -56,6 +57,14 @@ export function keyScope(
   }
 }
 
+/** The key of a request as a run of the operation sees it. */
+export interface Once {
+  /** The same for every attempt of the same request. */
+  readonly id: string
+  /** Stores the response in the transaction of the change. Rejects with `RefusedBody` if a later attempt has taken over. */
+  store(trx: Trx, rendered: RenderedResponse): Promise<void>
+}
+
 /**
  * Runs an operation at most once per idempotency key. Returns its response, the stored one for a repetition, or a
  * refusal. The body of an upload is compared when it has arrived: one that differs ends the handler like one that breaks
@@ -64,7 +73,7 @@ export function keyScope(
 export async function runOnce(
   { idempotency, deps }: { readonly idempotency: IdempotencyStore; readonly deps: Deps },
   request: KeyedRequest,
-  run: (idempotencyId: string) => Promise<RenderedResponse>,
+  run: (once: Once) => Promise<RenderedResponse>,
 ): Promise<RenderedResponse | Refusal> {
   const { requestId, rawBody, upload, ...scope } = request
   const body = upload?.digest ?? null
@@ -83,7 +92,12 @@ export async function runOnce(
   let rendered: RenderedResponse
   let whole: boolean
   try {
-    rendered = await run(claim.id)
+    rendered = await run({
+      id: claim.id,
+      async store(trx, response) {
+        if (!(await idempotency.finish(attempt(), response, trx))) throw new RefusedBody(KEY_IN_USE)
+      },
+    })
     if (isFinalStatus(rendered.status)) await body?.readRest()
     // A refusal that needed a part of the body only cannot be compared with a repetition.
     whole = body === null || body.value() !== null
@@ -97,8 +111,10 @@ export async function runOnce(
     stopRenewing()
   }
   const { status } = rendered
-  const storing =
-    isFinalStatus(status) && (whole || status < 300)
+  // A client that is told to come back gets another answer then.
+  const isFinal = isFinalStatus(status) && rendered.headers['retry-after'] === undefined
+  const storing: Promise<unknown> =
+    isFinal && (whole || status < 300)
       ? idempotency.finish(attempt(), rendered)
       : idempotency.release(attempt())
   await storing.catch((error: unknown) => {

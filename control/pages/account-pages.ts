@@ -178,6 +178,7 @@ async function runOperation(
     deps,
     requestId: exchange.requestId,
     idempotencyId: null,
+    keep: async (_trx, answer) => answer,
     page: null,
     lastEventId: null,
     cookie: cookiesOf(exchange),

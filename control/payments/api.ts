@@ -27,9 +27,11 @@ export const createTopup = operation({
   status: 201,
   result: Topup,
   fails: ['billing_details_required', 'provider_unavailable', 'rate_limited'],
-  run: async ({ body, actor, deps }) => {
-    const topup = await startTopup(deps, actor, body.amountPaise)
-    return isRefusal(topup) ? topup : topupView(deps, topup)
+  run: async ({ body, actor, deps, keep }) => {
+    const made = await startTopup(deps, actor, body.amountPaise, (trx, topup) =>
+      keep(trx, topupView(deps, topup)),
+    )
+    return isRefusal(made) ? made : topupView(deps, made)
   },
 })
 

@@ -6,6 +6,7 @@ import { istDate } from '../base/ist.js'
 import { writeAddressToken } from '../base/signed-address.js'
 import type { Billing } from '../billing/billing-details.js'
 import { gstOn, rateAt } from '../billing/gst.js'
+import type { Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
 import type { Recipient } from '../invoices/issue.js'
 import { addJobs } from '../jobs/store.js'
@@ -24,12 +25,14 @@ type StartRefusal = Refusal<'billing_details_required' | 'provider_unavailable' 
 
 /**
  * Makes a top-up and its order at the gateway. Tax and recipient are fixed now, so that the amount to pay is the
- * one that is invoiced. Without an order nothing can be paid: such a top-up has failed.
+ * one that is invoiced. Without an order nothing can be paid: such a top-up has failed. `keep` is called last in the
+ * transaction that stores the order.
  */
 export async function startTopup(
   deps: Pick<Deps, 'db' | 'clock' | 'payments' | 'settings' | 'log' | 'rootKey'>,
   actor: { readonly organizationId: string; readonly userId: string },
   amountPaise: number,
+  keep: (trx: Trx, topup: TopupRow) => Promise<unknown>,
 ): Promise<TopupRow | StartRefusal> {
   const { db, clock, payments, settings, log } = deps
   const { organizationId } = actor
@@ -83,11 +86,13 @@ export async function startTopup(
   )
   try {
     const gatewayRef = await payments.openOrder({ receipt: topup.id, payablePaise: topup.payablePaise })
+    const opened = { ...topup, gatewayRef }
     await db.transaction().execute(async (trx) => {
       await updateTopup(trx, topup.id, { gatewayRef })
       await addPoll(trx, topup.id, now + FIRST_CHECK_MS, now)
+      await keep(trx, opened)
     })
-    return { ...topup, gatewayRef }
+    return opened
   } catch (error) {
     if (!(error instanceof EngineError) || !error.code.startsWith('vendor_')) throw error
     log.warn({ topupId: topup.id, error: errorText(error) }, 'payment.order_failed')

@@ -53,22 +53,26 @@ interface ImportDeps {
 
 /**
  * Imports recipients into a draft or a paused campaign: all valid rows, or none if reading them fails. Rejected rows
- * are returned with their reasons.
+ * are returned with their reasons. `keep` is called last in the transaction that makes the rows visible.
  */
 export async function importRecipients(
   { db, clock, policy }: ImportDeps,
   campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>,
   rows: AsyncIterable<GivenRow> | Iterable<GivenRow>,
+  keep: (trx: Trx, result: ImportResult) => Promise<ImportResult>,
 ): Promise<ImportResult | ImportRefusal> {
   const importId = newId('req', clock.wall())
-  const begun = await begin(db, campaign.id, importId, clock.wall())
-  if (typeof begun === 'string') return begun
-  const run = new Import({ db, clock, policy }, campaign, importId, begun)
   try {
+    const begun = await begin(db, campaign.id, importId, clock.wall())
+    if (typeof begun === 'string') return begun
+    const run = new Import({ db, clock, policy }, campaign, importId, begun)
     for await (const row of rows) await run.add(row)
-    return await run.commit()
+    const result = await run.commit(keep)
+    if (result === 'closed') await discard(db, campaign.id, importId)
+    return result
   } catch (error) {
-    await run.discard()
+    // Also when `begin` failed: its commit may have taken effect.
+    await discard(db, campaign.id, importId)
     throw error
   }
 }
@@ -111,10 +115,12 @@ class Import {
     if (this.#batch.length >= BATCH) await this.#write()
   }
 
-  async commit(): Promise<ImportResult | ImportRefusal> {
+  async commit(
+    keep: (trx: Trx, result: ImportResult) => Promise<ImportResult>,
+  ): Promise<ImportResult | 'closed'> {
     if (this.#batch.length > 0) await this.#write()
     const now = this.#clock.wall()
-    const imported = await this.#db.transaction().execute(async (trx) => {
+    return await this.#db.transaction().execute(async (trx) => {
       const row = await trx
         .updateTable('campaigns')
         .set((column) => ({
@@ -130,34 +136,15 @@ class Import {
         .where('status', 'in', ['draft', 'paused'])
         .returning('id')
         .executeTakeFirst()
-      if (row === undefined) return false
+      if (row === undefined) return 'closed'
       await recordCampaignChange(trx, this.#campaign, this.#campaign.id, now)
-      return true
+      const rejected = this.#firstRejected()
+      return keep(trx, { imported: this.#imported, rejectedCount: this.#rejectedCount, rejected })
     })
-    if (!imported) {
-      await this.discard()
-      return 'closed'
-    }
-    const rejected = this.#firstRejected()
-    return { imported: this.#imported, rejectedCount: this.#rejectedCount, rejected }
   }
 
   #firstRejected(): RejectedRecipient[] {
     return this.#rejected.toSorted((a, b) => a.index - b.index).slice(0, MAX_LISTED)
-  }
-
-  /** Removes what was written, unless a later import has taken over and did so. */
-  async discard(): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      const own = await trx
-        .updateTable('campaigns')
-        .set({ importId: null, importUntil: null })
-        .where('id', '=', this.#campaign.id)
-        .where('importId', '=', this.#importId)
-        .returning('uploaded')
-        .executeTakeFirst()
-      if (own !== undefined) await removeAbove(trx, this.#campaign.id, own.uploaded)
-    })
   }
 
   #reject(row: GivenRow, why: Pick<RejectedRecipient, 'code' | 'reason' | 'message'>): void {
@@ -266,6 +253,20 @@ async function begin(
       .where('id', '=', campaignId)
       .executeTakeFirst()
     return campaign?.status === 'draft' || campaign?.status === 'paused' ? 'busy' : 'closed'
+  })
+}
+
+/** Ends an import that is not committed. A later one that has taken over removes what was written by itself. */
+async function discard(db: Db, campaignId: string, importId: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const own = await trx
+      .updateTable('campaigns')
+      .set({ importId: null, importUntil: null })
+      .where('id', '=', campaignId)
+      .where('importId', '=', importId)
+      .returning('uploaded')
+      .executeTakeFirst()
+    if (own !== undefined) await removeAbove(trx, campaignId, own.uploaded)
   })
 }
 

@@ -60,7 +60,7 @@ const transferCall = operation({
   status: 200,
   result: TransferResult,
   fails: ['not_found', 'call_not_live', 'unprocessable_entity', 'internal_error'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, idempotencyId: id }) => {
     const call = await findCall(deps.db, actor, params.id)
     if (call === null) return noCall()
     const latest = (await listTransfers(deps.db, actor, call.id)).at(-1)
@@ -74,7 +74,7 @@ const transferCall = operation({
       note: body.note ?? null,
       reason: body.reason ?? null,
     }
-    const asked = { kind: TRANSFER_REQUEST, body: request }
+    const asked = { kind: TRANSFER_REQUEST, body: request, id }
     const answered = await atCarrier(deps, call, asked, () => deps.transfers.ask(call.id, request))
     if (answered === null) {
       const message =

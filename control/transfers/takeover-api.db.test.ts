@@ -187,6 +187,7 @@ await onEachDialect(t, async (t, open) => {
     const requests = openCallRequests({
       ...{ db, clock, log: calling.deps.log, nodeId: 'node-2', live: () => 1 },
       handlers: takeoverRequests(calling.deps),
+      done: calling.deps.doneRequests,
     })
     t.teardown(() => requests.close())
     const settled = async <T>(work: Promise<T>): Promise<T> => {

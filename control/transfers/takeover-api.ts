@@ -45,9 +45,8 @@ const startTakeover = operation({
       userId: actor.userId,
       destination: body.destinationId,
     }
-    const answered = await atCarrier(deps, call, { kind: TAKE_OVER, body: request }, () =>
-      deps.transfers.takeOver(call.id, request),
-    )
+    const asked = { kind: TAKE_OVER, body: request, id: null }
+    const answered = await atCarrier(deps, call, asked, () => deps.transfers.takeOver(call.id, request))
     if (answered === null) return noAnswer()
     const refusal = refusalOf(answered.answer)
     if (refusal !== null) return refusal
@@ -81,9 +80,8 @@ const releaseTakeover = operation({
     const call = await liveCall(deps, actor, params.id)
     if (isRefusal(call)) return call
     const message = input.body.message ?? null
-    const answered = await atCarrier(deps, call, { kind: GIVE_BACK, body: message }, async () =>
-      deps.calls.giveBack(call.id, message),
-    )
+    const asked = { kind: GIVE_BACK, body: message, id: null }
+    const answered = await atCarrier(deps, call, asked, async () => deps.calls.giveBack(call.id, message))
     if (answered === null) return noAnswer()
     if (!answered.answer) return refuse('conflict', 'Nobody has taken the call over.')
     await audited(input, (_trx, record) => record('call.release_requested', call.id))

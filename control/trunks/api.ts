@@ -58,8 +58,8 @@ const createSipTrunk = operation({
   result: TrunkWithCredentials,
   idempotent: 'accepted',
   fails: ['sip_trunking_not_enabled', 'unprocessable_entity', 'conflict', 'internal_error'],
-  run: async ({ body, ...input }) => {
-    const made = await createTrunk(input, body)
+  run: async ({ body, idempotencyId, ...input }) => {
+    const made = await createTrunk({ ...input, idempotencyId }, body)
     return isRefusal(made)
       ? made
       : trunkWithCredentials(made.trunk, made.password, input.deps.sipGateway, input.deps.clock.wall())

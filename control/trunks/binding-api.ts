@@ -62,11 +62,11 @@ const setNumberSip = operation({
   }),
   idempotent: 'accepted',
   fails: ['not_found', 'conflict'],
-  run: async ({ params, body, ...input }) => {
+  run: async ({ params, body, idempotencyId, ...input }) => {
     const { sipUri = null, transport, username = null } = body
     const { host, port } = (sipUri === null ? null : parseTarget(sipUri)) ?? { host: null, port: null }
     const target: SipTarget = { sipUri, host, port: port ?? (transport === 'tls' ? 5061 : 5060), transport }
-    const bound = await bindSip(input, params.id, target, username)
+    const bound = await bindSip({ ...input, idempotencyId }, params.id, target, username)
     if (isRefusal(bound)) return bound
     const view = numberView(bound.number)
     return {

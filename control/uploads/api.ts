@@ -57,7 +57,7 @@ export const putUpload = uploadOperation({
   maxBytes: MAX_BYTES,
   status: 204,
   fails: ['not_found', 'conflict', 'unprocessable_entity', 'document_too_large'],
-  run: async ({ actor, body, deps }) => {
+  run: async ({ actor, body, deps, keep }) => {
     const upload = await findUpload(deps.db, actor.subject)
     if (upload === null) return refuse('not_found', 'The upload no longer exists.')
     const again = () => refuse('conflict', 'The file was already uploaded. Request a new address.')
@@ -68,7 +68,9 @@ export const putUpload = uploadOperation({
         contentType: upload.contentType,
       })
     }
-    const received = await receiveFile(deps, upload, checkedFile(body.content, contentType))
+    const received = await receiveFile(deps, upload, checkedFile(body.content, contentType), (trx) =>
+      keep(trx, undefined),
+    )
     if (received === 'received') return
     if (received === 'again') return again()
     return refuse('document_too_large', `The file is larger than the ${upload.bytes} bytes announced.`, {

@@ -40,7 +40,7 @@ export async function findUpload(db: Db, id: string): Promise<UploadRow | null> 
 
 /** Records the bytes of an upload. Returns false when it has some already or was deleted. */
 async function completeUpload(
-  db: Db,
+  db: Db | Trx,
   { id, purpose }: Pick<UploadRow, 'id' | 'purpose'>,
   stored: ObjectDigest & { readonly key: string },
 ): Promise<boolean> {
@@ -56,18 +56,24 @@ async function completeUpload(
 
 /**
  * Stores the bytes of an upload. Requests at the same time write objects of their own: one of them becomes the upload,
- * the others get `again`. Rejects like `ObjectStore.put`.
+ * the others get `again`. `keep` is called last in the transaction. Rejects like `ObjectStore.put`.
  */
 export async function receiveFile(
   { db, objects }: { readonly db: Db; readonly objects: ObjectStore },
   upload: UploadRow,
   content: AsyncIterable<Uint8Array>,
+  keep: (trx: Trx) => Promise<unknown>,
 ): Promise<'received' | 'too_large' | 'again'> {
   const key = `${uploadKeys(upload.id)}${randomBytes(12).toString('hex')}`
   const stored = await objects.put(key, content, { maxBytes: upload.bytes })
   if (stored.kind !== 'stored') return 'too_large'
   const { bytes, sha256 } = stored
-  if (await completeUpload(db, upload, { key, bytes, sha256 })) return 'received'
+  const received = await db.transaction().execute(async (trx) => {
+    const done = await completeUpload(trx, upload, { key, bytes, sha256 })
+    if (done) await keep(trx)
+    return done
+  })
+  if (received) return 'received'
   await objects.delete(key)
   return 'again'
 }
