@@ -11,6 +11,7 @@ import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { MountedOperation } from './routes.js'
 import { type OpenUpload, openUpload } from './upload.js'
 import { listIssues, readQuery, type ValidationIssue, validate } from './validate.js'
+import { validateInTurns } from './validate-in-turns.js'
 
 /** Validated input of a request. */
 export interface ValidInput {
@@ -57,7 +58,7 @@ export async function readInput(
   const params = validate(mounted.params, request.params, 'path')
   const rawQuery = readQuery(queryText(request.originalUrl))
   const query = validate(mounted.query, rawQuery.values, 'query')
-  const bodyResult = mounted.body === null ? NO_BODY : validate(mounted.body, body?.json, 'body')
+  const bodyResult = mounted.body === null ? NO_BODY : await validateInTurns(mounted.body, body?.json)
   const malformedId = !params.ok && params.malformedId
   const issues: ValidationIssue[] = [
     ...(params.ok || malformedId ? [] : params.issues),

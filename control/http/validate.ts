@@ -9,7 +9,7 @@ export interface ValidationIssue {
   readonly reason: string
 }
 
-type ZodIssue = z.core.$ZodIssue
+export type ZodIssue = z.core.$ZodIssue
 
 export type InputPart = 'path' | 'query' | 'body'
 
@@ -31,15 +31,50 @@ export const MAX_ISSUES = 100
 export function validate(schema: z.ZodType, input: unknown, part: InputPart): ValidationResult {
   const parsed = schema.safeParse(input)
   if (parsed.success) return { ok: true, value: parsed.data }
-  const issues: ValidationIssue[] = []
-  let unlisted = 0
-  for (const issue of essential(parsed.error.issues)) {
-    const room = MAX_ISSUES - issues.length
-    const explained = room > 0 ? explain(issue, input, part) : []
-    issues.push(...explained.slice(0, room))
-    unlisted += room > 0 ? Math.max(0, explained.length - room) : fieldsOf(issue)
+  const list = new IssueList(input, part)
+  list.add(parsed.error.issues)
+  return list.result()
+}
+
+/** The first issues of a part of a request, and the number of the others. */
+export class IssueList {
+  readonly #input: unknown
+  readonly #part: InputPart
+  readonly #issues: ValidationIssue[] = []
+  #unlisted = 0
+  #malformedId = false
+
+  constructor(input: unknown, part: InputPart) {
+    this.#input = input
+    this.#part = part
   }
-  return { ok: false, issues, unlisted, malformedId: parsed.error.issues.some(isMalformedId) }
+
+  get empty(): boolean {
+    return this.#issues.length === 0
+  }
+
+  /** Adds issues of Zod about the whole input. Those of one call may follow from each other. */
+  add(issues: readonly ZodIssue[]): void {
+    for (const issue of essential(issues)) {
+      const room = MAX_ISSUES - this.#issues.length
+      const explained = room > 0 ? explain(issue, this.#input, this.#part) : []
+      this.#issues.push(...explained.slice(0, room))
+      this.#unlisted += room > 0 ? Math.max(0, explained.length - room) : fieldsOf(issue)
+    }
+    this.#malformedId ||= issues.some(isMalformedId)
+  }
+
+  /** Adds the issues of another list about the same input. */
+  append(other: IssueList): void {
+    const room = MAX_ISSUES - this.#issues.length
+    this.#issues.push(...other.#issues.slice(0, room))
+    this.#unlisted += other.#unlisted + Math.max(0, other.#issues.length - room)
+    this.#malformedId ||= other.#malformedId
+  }
+
+  result(): Extract<ValidationResult, { readonly ok: false }> {
+    return { ok: false, issues: this.#issues, unlisted: this.#unlisted, malformedId: this.#malformedId }
+  }
 }
 
 /** Details of a refusal: the first issues, and the number of all when there are more. */
