@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { audited } from '../api/audited.js'
 import { csvRows, RefusedBody, type Upload } from '../api/content.js'
@@ -103,11 +104,20 @@ const addRecipients = operation({
   run: async ({ params, body, actor, deps, keep }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
-    const rows = body.recipients.map((recipient, index) => ({ recipient, index }))
-    const result = await importRecipients(deps, campaign, rows, keep)
+    const result = await importRecipients(deps, campaign, rowsInTurns(body.recipients), keep)
     return typeof result === 'string' ? importRefusal(result, campaign.status) : result
   },
 })
+
+/** Recipients of a request that are judged before other requests run. */
+const TURN_RECIPIENTS = 100
+
+async function* rowsInTurns(recipients: readonly GivenRow['recipient'][]): AsyncGenerator<GivenRow> {
+  for (const [index, recipient] of recipients.entries()) {
+    yield { recipient, index }
+    if (index % TURN_RECIPIENTS === TURN_RECIPIENTS - 1) await endOfTurn()
+  }
+}
 
 const importRecipientsCsv = uploadOperation({
   id: 'importRecipients',

@@ -23,7 +23,7 @@ const FAULTS: readonly Omit<Fault, 'at'>[] = [
   { kind: 'reset', when: 'after' },
 ]
 
-/** What migrations make: their number, and all tables, columns and indexes. */
+/** The work of migrations: their number, and all tables, columns and indexes. */
 interface Made {
   readonly migrations: number
   readonly schema: readonly string[]

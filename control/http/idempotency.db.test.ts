@@ -5,6 +5,7 @@ import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { setReadOnly } from '../../fixtures/database/sqlite-faults.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { until } from '../../fixtures/host/until.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
 import { operation } from '../api/operation.js'
@@ -12,6 +13,7 @@ import { type ErrorCode, PROBLEMS, refuse } from '../api/problem.js'
 import { rootKeyOf } from '../base/root-key.js'
 import {
   fingerprint,
+  fingerprintInTurns,
   type IdempotentRequest,
   isFinalStatus,
   isIdempotencyKey,
@@ -33,6 +35,36 @@ t.test('keys and fingerprints', async (t) => {
   t.not(fingerprint({ a: [1, 2] }), fingerprint({ a: [2, 1] }))
   // SHA-256 of `{"a":1,"b":2}`.
   t.equal(fingerprint({ b: 2, a: 1 }), '43258cff783fe7036d8a43033f830adfc60ec037382473548ac742b888292777')
+})
+
+t.test('the fingerprint of a long body', async (t) => {
+  const rows = Array.from({ length: 3_000 }, (_, i) => ({
+    é: 'ü'.repeat(20),
+    b: [i, { d: 1, c: null }],
+    a: {},
+  }))
+  const bodies = [
+    ...[
+      null,
+      'text',
+      5,
+      true,
+      [],
+      {},
+      [1, 'x', null],
+      { b: 1, a: [], '\ud83d\ude00': {}, '\ufb33': 2, é: 'ü' },
+    ],
+    ...[{ rows, a: 1 }, rows, { z: { y: { x: rows } } }],
+  ]
+  for (const body of bodies) t.equal(await fingerprintInTurns(body), fingerprint(body))
+  let over = false
+  let turns = 0
+  const made = fingerprintInTurns({ rows }).finally(() => {
+    over = true
+  })
+  for (; !over; turns++) await settle()
+  await made
+  t.ok(turns > 2, 'other work of the thread runs meanwhile')
 })
 
 t.test('the store', async (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
@@ -27,6 +28,46 @@ export function isIdempotencyKey(value: string): boolean {
  */
 export function fingerprint(value: Json): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex')
+}
+
+/** Characters of canonical JSON that are made before other work of the thread runs. */
+const TURN_CHARACTERS = 64 * 1_024
+
+/** As `fingerprint`. Other requests run while that of a long body is made. */
+export async function fingerprintInTurns(value: Json): Promise<string> {
+  const hash = createHash('sha256')
+  let pending = ''
+  for (const part of canonicalParts(value, 0)) {
+    pending += part
+    if (pending.length < TURN_CHARACTERS) continue
+    hash.update(pending)
+    pending = ''
+    await endOfTurn()
+  }
+  return hash.update(pending).digest('hex')
+}
+
+/** Depth at which a value is one part: the rows of a list in a body. */
+const PART_DEPTH = 2
+
+/** Cuts canonical JSON into parts (RFC 8785: members are sorted by the UTF-16 code units of their names). */
+function* canonicalParts(value: Json, depth: number): Generator<string> {
+  if (depth === PART_DEPTH || typeof value !== 'object' || value === null) yield canonicalJson(value)
+  else if (Array.isArray(value)) {
+    for (const [index, element] of (value as readonly Json[]).entries()) {
+      yield index === 0 ? '[' : ','
+      yield* canonicalParts(element, depth + 1)
+    }
+    yield value.length === 0 ? '[]' : ']'
+  } else {
+    const members = Object.entries(value as Readonly<Record<string, Json>>)
+    members.sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const [index, [name, member]] of members.entries()) {
+      yield `${index === 0 ? '{' : ','}${canonicalJson(name)}:`
+      yield* canonicalParts(member, depth + 1)
+    }
+    yield members.length === 0 ? '{}' : '}'
+  }
 }
 
 export interface IdempotentRequest {

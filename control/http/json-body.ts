@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import express from 'express'
 import type { Clock } from '../../media/base/clock.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -41,17 +42,17 @@ export async function readJsonBody(
   const bytes = await readBytes(request, response, limits.bodyBytes, clock)
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length === 0) return null
-  return parseJson(bytes, limits.bodyValues)
+  return await parseJson(bytes, limits.bodyValues)
 }
 
 /** Parses a JSON body that was read already. */
-export function jsonBodyOf(
+export async function jsonBodyOf(
   request: IncomingMessage,
   bytes: Buffer,
   limits: Pick<BodyLimits, 'bodyValues'>,
-): JsonBody | BadBody {
+): Promise<JsonBody | BadBody> {
   if (bytes.length === 0) return null
-  return typeProblem(request) ?? parseJson(bytes, limits.bodyValues)
+  return typeProblem(request) ?? (await parseJson(bytes, limits.bodyValues))
 }
 
 function typeProblem(request: IncomingMessage): BadBody | null {
@@ -105,21 +106,28 @@ function readProblem(error: unknown, maxBytes: number): string {
   return 'The body could not be read.'
 }
 
+/** A longer text is measured, parsed and checked in three turns of the event loop. */
+const TURN_BYTES = 64 * 1_024
+
 /**
  * Parses strict UTF-8 JSON with at most `maxValues` values. Measures the text before anything is built from it. Does
  * not keep `bytes`.
  */
-export function parseJson(bytes: Uint8Array, maxValues: number): JsonBody | BadBody {
+export async function parseJson(bytes: Uint8Array, maxValues: number): Promise<JsonBody | BadBody> {
+  const isLong = bytes.length > TURN_BYTES
   const size = jsonSize(bytes)
   const tooMuch = sizeProblem(size, maxValues)
   if (tooMuch !== null) return refuse('bad_request', tooMuch)
+  if (isLong) await endOfTurn()
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
     return refuse('bad_request', 'The body is not valid JSON in UTF-8.')
   }
+  if (isLong) await endOfTurn()
   const problem = structureProblem(json, size.members)
+  if (isLong) await endOfTurn()
   return problem === null ? { json } : refuse('bad_request', problem)
 }
 

@@ -45,7 +45,7 @@ export async function readInput(
       ? null
       : signedBody === null
         ? await readJsonBody(request, response, operation, deps.clock)
-        : jsonBodyOf(request, signedBody, operation)
+        : await jsonBodyOf(request, signedBody, operation)
   if (isRefusal(body)) return body
   if (body === null && operation.body !== null && !operation.body.safeParse(undefined).success) {
     return refuse('bad_request', 'The JSON body is missing.')

@@ -7,7 +7,7 @@ import type { Trx } from '../db/database.js'
 import type { Admitted } from './admit.js'
 import {
   type Attempt,
-  fingerprint,
+  fingerprintInTurns,
   type IdempotencyStore,
   type IdempotentRequest,
   isFinalStatus,
@@ -79,7 +79,7 @@ export async function runOnce(
   const body = upload?.digest ?? null
   const claim = await idempotency.claim({
     ...scope,
-    fingerprint: body === null ? fingerprint(rawBody) : null,
+    fingerprint: body === null ? await fingerprintInTurns(rawBody) : null,
   })
   if (isRefusal(claim)) return claim
   if (body !== null && claim.fingerprint !== null) body.expect(claim.fingerprint, OTHER_BODY)
