@@ -171,13 +171,8 @@ export async function migrate(database: OpenDatabase): Promise<void> {
 }
 
 /**
-<<<<<<< HEAD
- * Migrates the database at `url` over a connection of its own, without a time limit for statements. Throws as
- * `migrate` does.
-=======
  * Migrates the database at `url`, which `database` has open. On PostgreSQL this happens over a connection of its own, whose
  * statements may take as long as they need. Throws as `migrate` does.
->>>>>>> c2c9521f (calls, access: the spool keeps room for ends; sign-ins wait for enrolments; streams send a brief once)
  */
 export async function migrateAt(url: string, database: OpenDatabase, log: Log): Promise<void> {
   if (database.dialect === 'sqlite') {
