@@ -255,8 +255,10 @@ t.test(
         return { from, to, bytes: Buffer.from(text) }
       })
       await sendForged(datagrams)
-      carrier.send(tiny('INVITE', port).replace('l: 0', 'Subject: call\r\nl: 0'), rig.port, '127.0.0.1')
-      await until(() => got.filter((text) => text.startsWith('SIP/2.0 486')).length > round)
+      const invite = tiny('INVITE', port).replace('l: 0', 'Subject: call\r\nl: 0')
+      const callId = new RegExp(`^(?:Call-ID|i): *${branch}\\r`, 'm')
+      const answered = () => got.some((text) => text.startsWith('SIP/2.0 486') && callId.test(text))
+      await retransmitted(() => carrier.send(invite, rig.port, '127.0.0.1'), answered)
       const { serverTransactions } = rig.server.stats()
       if (serverTransactions > 150 + round + 1) t.fail(`${serverTransactions} transactions`)
     }
@@ -284,11 +286,19 @@ t.test(
         bytes: n % 2 === 0 ? scan() : noise(),
       })),
     )
-    victim.send(tiny('INVITE', victim.address().port), rig.port, '127.0.0.1')
-    await until(() => answers.some((text) => text.startsWith('SIP/2.0 401')))
+    const invite = tiny('INVITE', victim.address().port)
+    const challenged = () => answers.some((text) => text.startsWith('SIP/2.0 401'))
+    await retransmitted(() => victim.send(invite, rig.port, '127.0.0.1'), challenged)
     t.equal(rig.server.stats().guard.banned, 0)
   },
 )
+
+/** Sends a request again each 500 ms (RFC 3261, T1) until it is answered: a flood fills the buffer of the socket. */
+async function retransmitted(send: () => void, answered: () => boolean): Promise<void> {
+  send()
+  const timer = setInterval(send, 500)
+  await until(answered).finally(() => clearInterval(timer))
+}
 
 let branch = 0
 
