@@ -25,7 +25,7 @@ import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measureGate } from './control/gate.js'
 import { measureStreams } from './control/live-streams.js'
-import { measureOutages, OUTAGE_IDS } from './control/outage.js'
+import { measureOutage, OUTAGES_S } from './control/outage.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureStopByInput } from './control/stop-by-input.js'
@@ -129,7 +129,10 @@ const RUNS: readonly Run[] = [
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
   { ids: ['A_csv', 'A_csv@postgres'], measure: atOnce(measureCsv) },
-  { ids: OUTAGE_IDS, measure: atOnce(() => measureOutages(say)) },
+  ...OUTAGES_S.map((seconds) => ({
+    ids: [`Outage@${seconds}`],
+    measure: atOnce(() => measureOutage(seconds)),
+  })),
   { ids: ['Stop_by_input'], measure: atOnce(measureStopByInput) },
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },

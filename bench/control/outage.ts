@@ -9,7 +9,8 @@ import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { rounded } from '../lib/statistics.js'
 
-const OUTAGES_S = [30, 300]
+/** Lengths of the outages (s). */
+export const OUTAGES_S = [30, 300]
 /** Calls that last through the outage. */
 const CALLS = 20
 /** Calls that reach their own limit during the outage, and that limit (s). */
@@ -23,22 +24,11 @@ const LISTENER = '+919000000011'
 const DECIDES: readonly string[] = ['dialing', 'ringing', 'answered', 'ended']
 const WAIT_MS = 120_000
 
-export const OUTAGE_IDS = OUTAGES_S.map((seconds) => `Outage@${seconds}`)
-
 /**
  * Measures how long (s) after an outage of PostgreSQL the service places calls and has stored everything again. 20 calls last
  * through it, and 5 end during it. A call that drops or an event that is lost fails the measurement.
  */
-export async function measureOutages(say: (text: string) => void): Promise<Measured[]> {
-  const figures: Measured[] = []
-  for (const seconds of OUTAGES_S) {
-    say(`an outage of ${seconds} s`)
-    figures.push(await measureOutage(seconds))
-  }
-  return figures
-}
-
-async function measureOutage(seconds: number): Promise<Measured> {
+export async function measureOutage(seconds: number): Promise<Measured[]> {
   const postgres = await startPostgres()
   const url = await postgres.createDatabase()
   const proxy = await openPostgresProxy(url)
@@ -78,11 +68,12 @@ async function measureOutage(seconds: number): Promise<Measured> {
         `${dropped} calls were dropped, ${eventsLost} events lost; short calls ended by ${reasons.join()}`,
       )
     }
-    return figure(
+    const result = figure(
       `Outage@${seconds}`,
       { value: rounded(Math.max(placedMs, storedMs) / 1000), n: CALLS + SHORT_CALLS },
       { dropped, eventsLost, placedS: rounded(placedMs / 1000), storedS: rounded(storedMs / 1000) },
     )
+    return [result]
   } finally {
     await database.close()
     await service.close()
