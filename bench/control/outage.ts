@@ -9,7 +9,7 @@ import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { rounded } from '../lib/statistics.js'
 
-/** Lengths of the outages (s). */
+/** Lengths of the outages (s). The shortest one lasts 35 s, so that the short calls end in it. */
 export const OUTAGES_S = [30, 300]
 /** Calls that last through the outage. */
 const CALLS = 20

@@ -23,8 +23,8 @@ export interface Input<P, Q, B, A extends Audience> {
   readonly deps: Deps
   readonly requestId: string
   /**
-   * Id that is the same for every retry of the same request, even after a crash. A change that `keep` cannot cover
-   * stores it under a unique key, and returns what is there already. Null without an `Idempotency-Key` header.
+   * Id that is the same for every retry of the same request, even after a crash. A change that cannot use `keep`
+   * stores it in a unique column. A retry then finds the row and returns it. Null without an `Idempotency-Key` header.
    */
   readonly idempotencyId: string | null
   /**

@@ -104,7 +104,7 @@ export interface ParleyOptions {
   readonly log: Log
   /** Receives every call event as it happens, before it is stored. Must not throw. */
   readonly onCallEvent?: (event: CallEvent) => void
-  /** Time without RTP after which a far side is asked whether it still has the call (ms); that of the settings unless a test sets it. */
+  /** Time (ms) without RTP and RTCP after which the far side is asked whether it still has the call; from the settings unless given. */
   readonly mediaTimeoutMs?: number
   /** Opens the media sessions; in threads of their own unless a test runs them in its thread. */
   readonly openMediaPool?: typeof openMediaPool

@@ -35,7 +35,7 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
   return (await stat(file)).size
 }
 
-/** Rights that end with a restore. */
+/** Which rights a restore ends. If a field is false, these rights stay as the backup has them. */
 export interface Revocation {
   /** Ends every session of the dashboard and every mailed link. */
   readonly sessions: boolean

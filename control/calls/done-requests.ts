@@ -1,6 +1,8 @@
 import type { DoneRequests } from '../api/deps.js'
 
-/** Answers that are remembered. One of an hour ago belongs to a call that is over, or to a client that has given up. */
+/**
+ * Maximum number of remembered answers. The oldest is forgotten first: its call is over, or its client has given up.
+ */
 const MOST = 10_000
 
 /**

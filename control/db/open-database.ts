@@ -16,9 +16,9 @@ export interface OpenDatabase {
   readonly reads: Db
   readonly dialect: Dialect
   /**
-   * False while the database is known to be unusable: from a statement that failed because the disk was full, failing or
-   * out of reach, or the server a standby, until rows are written. PostgreSQL also from a failed connection until one
-   * succeeds.
+   * False while the database is known to be unusable. A statement makes it false if the disk is full, fails or cannot be
+   * reached, or if the server is a standby. The next committed write makes it true. On PostgreSQL a failed connection
+   * makes it false, too, until a connection succeeds.
    */
   readonly available: boolean
   close(): Promise<void>

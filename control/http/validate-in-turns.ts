@@ -17,7 +17,7 @@ export async function validateInTurns(schema: z.ZodType, body: unknown): Promise
   return judge.issues.empty ? { ok: true, value: judged.value } : judge.issues.result()
 }
 
-/** Number of values inside of each object and array, itself included. A scalar has none. */
+/** Number of values in each object and array, itself included. A scalar has no entry and counts as one. */
 type Sizes = ReadonlyMap<unknown, number>
 
 function sizesOf(root: unknown): Sizes {
@@ -102,8 +102,8 @@ class Judge {
   }
 
   /**
-   * Judges what is left of a value whose parts were judged. A rule about the whole of a wrong part follows from that part:
-   * `wrong` are the paths of those.
+   * Judges the rest of a value after its parts. `wrong` lists the paths of the parts that have issues. Leaves out an
+   * issue of a custom rule about such a part, because it may only repeat what is wrong inside the part.
    */
   async #frame(schema: z.ZodType, value: unknown, path: Path, wrong: readonly Path[]): Promise<Judged> {
     const parsed = schema.safeParse(value)

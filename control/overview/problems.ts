@@ -166,8 +166,8 @@ async function brokenEndpoints(db: Db, { organizationId }: Owner): Promise<reado
 }
 
 /**
- * Returns the endpoints that did not get events of the last week. An answer 4xx other than 408 and 429 loses an
- * event, because it is not retried.
+ * Returns the endpoints that did not get events of the last week. An event is lost when its last retry fails, or at
+ * once after a redirect or a 4xx other than 408 and 429: these are not retried.
  */
 async function lostEvents(db: Db, owner: Owner, now: number): Promise<readonly FoundProblem[]> {
   const endpoints = await countLost(db, owner, now - WEEK_MS, MOST)

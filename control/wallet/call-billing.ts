@@ -122,8 +122,8 @@ export interface ExhaustedCall {
 }
 
 /**
- * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute
- * that begins, or by the rest of the wallet. A person costs the rate of the person. Only calls in `live` have another
+ * Raises the due holds of this node's answered calls. A hold then covers the call up to the end of its next minute.
+ * If the wallet has less, it takes all that is left. A person costs the rate of the person. Only calls in `live` have another
  * minute: a call may have ended without its end being stored yet. Returns the calls for which less than the minute is
  * held.
  */
@@ -164,7 +164,10 @@ export async function extendCallHolds(
   return exhausted
 }
 
-/** Returns the last whole second of a call, until `endedAt`, whose price an amount covers. */
+/**
+ * Returns when a call must end so that an amount covers its price (Unix ms): `endedAt` if the amount covers it until then,
+ * else `HANG_UP_MS` before the end of the last second that it covers.
+ */
 function paidTime(
   paise: number,
   answeredAt: number,

@@ -137,7 +137,7 @@ const redeliverFailed = operation({
   tag: TAG,
   summary: 'Redeliver the failed events of an endpoint',
   description:
-    'Sends the events again whose newest delivery to the endpoint has failed and was created at `since` or later. That includes deliveries that are not retried, such as those after an answer 4xx other than 408 and 429. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice.',
+    'Sends the events again whose newest delivery to the endpoint has failed and was created at `since` or later. That includes deliveries that are never retried: those that got a redirect, or a 4xx other than 408 and 429. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice.',
   audience: 'key',
   scope: 'admin',
   params: z.object({ id: idParam('whe') }),

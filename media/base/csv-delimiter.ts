@@ -6,8 +6,8 @@ const LINES = 20
 const MAX_LOOK = 64 * 1024
 
 /**
- * Returns the one delimiter of a table, or null for a table of one column. It is the one whose count in the first
- * line occurs in most lines. Delimiters in quotes do not count. A first line `sep=;`, as Excel writes it, decides.
+ * Returns the delimiter of a table, or null for a table of one column. Picks the character that most lines contain as
+ * often as the first line does. Delimiters in quotes do not count. A first line `sep=;`, as Excel writes it, decides.
  */
 export function csvDelimiter(text: string): string | null {
   const stated = statedDelimiter(text)

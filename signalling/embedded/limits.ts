@@ -26,8 +26,8 @@ export interface Limits {
   /** Unread bytes after which a SIP connection is closed. */
   readonly connectionBacklogBytes: number
   /**
-   * Maximum number of server transactions. Beyond it new requests get 503 with Retry-After; those of unknown sources
-   * do beyond three quarters of it.
+   * Maximum number of server transactions. Above it a new request gets 503 with Retry-After. For an unknown
+   * source the limit is three quarters of it.
    */
   readonly transactions: number
   /**

@@ -10,7 +10,7 @@ import type { Endpoint } from '../../media/session/endpoint.js'
 const SECOND_TRY_MS = 3_000
 /** Time after which a bot that is not back is given up (ms). */
 const LIMIT_MS = 6_000
-/** A bot that is back sooner (ms) leaves a pause instead of a beat of music. */
+/** Time (ms) before the music begins. If the bot is back sooner, the caller hears only a short silence. */
 const MUSIC_AFTER_MS = 500
 
 export interface BotResumptionOptions {

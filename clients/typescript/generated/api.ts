@@ -1057,7 +1057,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/deliveries/{deliveryId}/redeliver', reply: 'data' }, input, options)
   }
 
-  /** Redeliver the failed events of an endpoint. Sends the events again whose newest delivery to the endpoint has failed and was created at `since` or later. That includes deliveries that are not retried, such as those after an answer 4xx other than 408 and 429. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice. Needs the scope `admin`. */
+  /** Redeliver the failed events of an endpoint. Sends the events again whose newest delivery to the endpoint has failed and was created at `since` or later. That includes deliveries that are never retried: those that got a redirect, or a 4xx other than 408 and 429. The oldest come first, at most 500. While `more` is true, a repeated request sends the next ones; none is sent twice. Needs the scope `admin`. */
   redeliverFailed(input: { readonly id: string; readonly body: RedeliverFailedBody }, options: RequestOptions = {}): Promise<Failed> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks/{id}/redeliver', reply: 'data' }, input, options)
   }

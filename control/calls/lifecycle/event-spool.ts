@@ -8,8 +8,8 @@ import type { CallEvent } from '../../../signalling/call/call-events.js'
 const LEAST_BYTES = 4 * 2 ** 20
 /**
 /**
- * Bytes behind the events that the file occupies before an event that only informs is written. When other data fills the
- * disk (SQLite then fails with SQLITE_FULL), there is room for the ends of some thousand calls.
+ * Reserve (bytes): an event that only informs is written only if the file occupies this much more behind it. If other data
+ * fills the disk (SQLite then fails with SQLITE_FULL), the reserve holds the ends of some thousand calls.
  */
 const RESERVED_BYTES = 2 * 2 ** 20
 /** Maximum size of the file (bytes). */

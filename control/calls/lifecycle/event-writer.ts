@@ -21,7 +21,7 @@ const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 2_000
 /** Maximum pause (ms) before the retry of an event that the database refuses although it works. */
 const LAST_REFUSED_MS = 60_000
-/** Events that are written to the disk at once. */
+/** Maximum number of events in one write to the disk. */
 const DISK_BATCH = 500
 /** Pause after a disk had no room (ms). */
 const DISK_PAUSE_MS = 5_000
@@ -43,7 +43,7 @@ const INFORMS: ReadonlySet<CallEvent['type']> = new Set([
 /** Events of a call in one transaction. */
 const MAX_BATCH = 200
 
-/** Returns whether an event must never be dropped. Words of a caller that may be an opt-out must not. */
+/** Returns whether an event must never be dropped. This includes words of a caller that may be an opt-out. */
 function isKept(event: CallEvent): boolean {
   if (event.type === 'turn') return event.turn.speaker === 'caller' && mayOptOut(event.turn.text)
   return !INFORMS.has(event.type)

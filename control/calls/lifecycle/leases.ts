@@ -139,7 +139,7 @@ export function openLeases(options: {
     const exhausted = await extendCallHolds(db, nodeId, new Set(calls.liveCalls()), clock.wall())
     for (const { id, paidUntil } of exhausted) {
       const leftMs = paidUntil - calls.lastWordsMs(id) - clock.wall()
-      // The next look comes too late. Until then the wallet may be filled again.
+      // The next poll comes too late for this end. Polls before it check the wallet again, because it may be topped up.
       if (leftMs > LOOK_MS) continue
       scope.after(clock, Math.max(0, leftMs), () => calls.finish(id, null, WALLET_EXHAUSTED))
     }

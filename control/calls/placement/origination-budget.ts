@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** Share of the budget that causes a mail when it goes within one hour. */
 const FAST_SHARE = 0.25
-/** Maximum time (ms) before midnight at which a call may have begun that counts for the day. */
+/** Maximum length of a call (ms). One that began earlier than this before midnight does not count for the new day. */
 const LONGEST_CALL_MS = 2 * HOUR_MS
 
 type Budget = Pick<SipTrunkRow, 'originationBudgetPaise'>

@@ -32,8 +32,8 @@ export function parseSessionExpires(message: { readonly headers: readonly Header
 }
 
 /**
- * Returns whether a request gets a 422 because it asks for less than the minimum interval. A sender that does not
- * support session timers gets none, because a proxy added the interval: the answer raises it (RFC 4028 9).
+ * Returns whether a request gets 422 because its interval is below the minimum. A sender without support for session
+ * timers never gets 422: a proxy added the interval, so the answer raises it instead (RFC 4028 9).
  */
 export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false

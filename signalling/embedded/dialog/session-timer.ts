@@ -34,8 +34,8 @@ export function applySessionExpires(
 }
 
 /**
- * Returns the time (ms) after which a session ends that was not refreshed: the interval less a third of it, but less
- * at most 32 s. The BYE then arrives while the peer still has the session (RFC 4028 10).
+ * Returns the time (ms) after which a session without a refresh ends: the interval minus 32 s, or minus a third of the
+ * interval if that is shorter than 32 s. The BYE then arrives while the peer still has the session (RFC 4028 10).
  */
 function expiryMs(intervalS: number): number {
   return (intervalS - Math.min(32, intervalS / 3)) * 1000

@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 const HALF = 262_144
 
 /**
- * Remembers which nonces were sent to which sources: the last 262,144 of all sources, and up to as many before them.
+ * Remembers which nonces were sent to which sources: at least the last 262,144, at most twice as many, of all sources.
  * A nonce is valid for a minute, so a flood needs 4,300 challenges a second to remove one that still counts. The rates
  * of the guard keep a single source far below that. The memory keeps a fingerprint of 48 bits for each nonce, about
  * 20 MB when it is full.
