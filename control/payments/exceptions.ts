@@ -114,6 +114,21 @@ export async function releaseException(db: Db, id: string, { attempt }: Exceptio
     .execute()
 }
 
+/** Gives a claim the time of the earlier attempt back: its own attempt moved no money. A later claim stays. */
+export async function returnToEarlierClaim(
+  db: Db,
+  id: string,
+  { attempt, earlierAt }: ExceptionClaim,
+): Promise<void> {
+  await db
+    .updateTable('paymentExceptions')
+    .set({ attemptedAt: earlierAt })
+    .where('id', '=', id)
+    .where('attempts', '=', attempt)
+    .where('resolvedAt', 'is', null)
+    .execute()
+}
+
 /** Records the decision about an exception. Returns false if there is another one already. */
 export async function resolveException(
   trx: Trx,

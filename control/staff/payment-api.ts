@@ -16,6 +16,7 @@ import {
   findException,
   releaseException,
   resolveException,
+  returnToEarlierClaim,
 } from '../payments/exceptions.js'
 import { gatewayUnavailable } from '../payments/start-topup.js'
 import { findTopup } from '../payments/topup-store.js'
@@ -179,6 +180,7 @@ async function refundPayment(
     if (error.code !== 'vendor_rejected') return gatewayUnavailable(`${error.message}.`, gateway)
     const details = { provider: gateway, reason: error.message }
     if (claim.earlierAt !== null) {
+      await returnToEarlierClaim(db, id, claim)
       const refunded = await isRefunded(payments, db, exception)
       if (refunded === null) {
         return gatewayUnavailable(`${error.message}. The refunds of the payment cannot be read now.`, gateway)

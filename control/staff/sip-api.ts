@@ -132,7 +132,8 @@ async function changeAsStaff(
       const before = await lockTrunk(trx, found, id, now)
       if (before === null) return noTrunk()
       const columns = change(before, now, found)
-      if (isRefusal(columns)) return columns
+      // Undoes the lock, which notes a change.
+      if (isRefusal(columns)) throw new Refused(columns)
       const changed = (await updateTrunk(trx, before, id, columns, null)) ?? before
       const refusal = (await claim?.(trx, changed)) ?? null
       if (refusal !== null) throw new Refused(refusal)

@@ -30,7 +30,8 @@ export function readSessionBody(message: Readable): SessionBody {
   const name = headerValue(type)
   if (name === '' || name === 'application/sdp') return { ok: true, sdp: body }
   if (!name.startsWith('multipart/')) {
-    const isOptional = headerParameter(message.get('Content-Disposition') ?? '', 'handling') === 'optional'
+    const isOptional =
+      headerParameter(message.get('Content-Disposition') ?? '', 'handling')?.toLowerCase() === 'optional'
     return isOptional ? { ok: true, sdp: '' } : UNSUPPORTED
   }
   const found = searchParts(type, body, 0)

@@ -15,7 +15,7 @@ import type { Party } from '../channel/protocol.js'
 import { BotResumption, joinedStats } from './bot-resumption.js'
 import { type HostedParty, PARTY, type PartyContext } from './party-context.js'
 
-/** A bot that is lost again and again is given up after this many connections. */
+/** Number of times that a lost bot is dialled again in a call. */
 const MAX_RESUMPTIONS = 3
 
 /** The customer's bot and, if there is one, the agent that takes over when the bot cannot be reached or is lost. */

@@ -7,7 +7,6 @@ import type { CallEvent } from '../../../signalling/call/call-events.js'
 /** Smallest size of the file. */
 const LEAST_BYTES = 4 * 2 ** 20
 /**
-/**
  * Reserve (bytes): an event that only informs is written only if the file occupies this much more behind it. If other data
  * fills the disk (SQLite then fails with SQLITE_FULL), the reserve holds the ends of some thousand calls.
  */

@@ -178,14 +178,11 @@ export function openCallEventWriter(options: {
     spooling ??= (async () => {
       // The events of one turn of the event loop are written together.
       await endOfEventLoopTurn()
-      for (const informs of [false, true]) {
+      for (let next = takeNext(); next !== null; next = takeNext()) {
+        const { entries, informs } = next
+        if (await writeToDisk(entries, informs)) continue
         const room = informs ? rooms.informing : rooms.kept
-        while (clock.now() >= room.from) {
-          const entries = take(informs)
-          if (entries.length === 0) break
-          if (await writeToDisk(entries, informs)) continue
-          room.from = clock.now() + DISK_PAUSE_MS
-        }
+        room.from = clock.now() + DISK_PAUSE_MS
       }
     })().finally(() => {
       spooling = null
@@ -193,7 +190,16 @@ export function openCallEventWriter(options: {
     return spooling
   }
 
-  /** Takes the next events that are to be written. */
+  /** Takes the next events that the disk may have room for. Those that came during a write count, too. */
+  function takeNext(): { readonly entries: readonly Entry[]; readonly informs: boolean } | null {
+    for (const informs of [false, true]) {
+      const room = informs ? rooms.informing : rooms.kept
+      const entries = clock.now() >= room.from ? take(informs) : []
+      if (entries.length > 0) return { entries, informs }
+    }
+    return null
+  }
+
   function take(informs: boolean): readonly Entry[] {
     const entries: Entry[] = []
     for (const entry of unwritten) {
@@ -391,6 +397,7 @@ export function openCallEventWriter(options: {
       }
     },
     async close() {
+      await spooling
       for (const room of [rooms.kept, rooms.informing]) room.from = 0
       if (waiting > 0) await toDisk()
       await scope.close()

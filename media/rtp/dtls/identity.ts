@@ -16,8 +16,6 @@ export interface DtlsIdentity {
   readonly certificate: Buffer
   readonly privateKey: KeyObject
   readonly fingerprint: Fingerprint
-  /** The key of cookies. It is a secret and must not be logged. */
-  readonly cookieKey: Buffer
 }
 
 const YEARS = 10
@@ -58,7 +56,6 @@ export function createDtlsIdentity(wallMs: number): DtlsIdentity {
     certificate,
     privateKey,
     fingerprint: fingerprintOf(certificate, 'sha-256'),
-    cookieKey: randomBytes(32),
   }
 }
 

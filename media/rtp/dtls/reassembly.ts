@@ -30,6 +30,8 @@ export interface HandshakeMessage {
 interface Partial {
   readonly type: number
   readonly epoch: number
+  /** For the longest message, so that a flood of forged fragments that replace each other allocates nothing. */
+  readonly space: { readonly body: Buffer; readonly known: Uint8Array }
   readonly body: Buffer
   readonly known: Uint8Array
   missing: number
@@ -104,6 +106,7 @@ export class HandshakeReassembly {
     offset: number,
     fragment: Buffer,
   ): void {
+    if (fragment.length === 0 && length > 0) return
     let partial = this.#partials.get(sequence)
     const isWhole = fragment.length === length
     // A fragment without encryption may be forged. It must not take the place of an encrypted one.
@@ -111,13 +114,13 @@ export class HandshakeReassembly {
     if (partial?.epoch === epoch && partial.missing === 0 && !isWhole) return
     const fits = partial?.type === type && partial.epoch === epoch && partial.body.length === length
     if (partial === undefined || isWhole || !fits) {
-      partial = {
-        type,
-        epoch,
-        body: Buffer.alloc(length),
-        known: new Uint8Array(length),
-        missing: length,
+      const space = partial?.space ?? {
+        body: Buffer.alloc(MAX_MESSAGE_BYTES),
+        known: new Uint8Array(MAX_MESSAGE_BYTES),
       }
+      const body = space.body.subarray(0, length).fill(0)
+      const known = space.known.subarray(0, length).fill(0)
+      partial = { type, epoch, space, body, known, missing: length }
       this.#partials.set(sequence, partial)
     }
     for (let i = 0; i < fragment.length; i++) {

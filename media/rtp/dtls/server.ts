@@ -91,6 +91,8 @@ export class DtlsServer {
   /** Records that were dropped: malformed, of another epoch, forged or repeated. */
   dropped = 0
   readonly #options: DtlsServerOptions
+  /** Of this association alone: a cookie of another one proves nothing here. */
+  readonly #cookieKey = randomBytes(32)
   readonly #deadline: Timer
   readonly #reassembly = new HandshakeReassembly()
   #replay = new ReplayWindow()
@@ -333,7 +335,7 @@ export class DtlsServer {
    * select another one between the hellos, and Chromium fails at a second HelloVerifyRequest.
    */
   #cookieOf({ random }: Pick<ClientHello, 'random'>): Buffer {
-    return createHmac('sha256', this.#options.identity.cookieKey).update(random).digest()
+    return createHmac('sha256', this.#cookieKey).update(random).digest()
   }
 
   /** Reads a hello with its cookie and chooses profile and group, or throws what the client lacks. */
