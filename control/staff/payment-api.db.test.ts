@@ -68,8 +68,11 @@ await onEachDialect(t, async (t, open) => {
     t.same([rejected.status, errorOf(rejected).code], [422, 'provider_rejected'])
     t.match(errorOf(rejected).message, /Repeat the refund in an hour/)
     t.equal((await it.resolve('dismiss')).status, 409)
-    it.calling.clock.advance(HOUR_MS)
+    it.calling.clock.advance(HOUR_MS / 2)
     t.equal((await it.resolve('refund')).status, 422)
+    t.equal((await it.resolve('dismiss')).status, 409)
+    it.calling.clock.advance(HOUR_MS / 2)
+    t.equal((await it.resolve('refund')).status, 422, 'rejected attempts do not begin the hour anew')
     t.match(dataOf(await it.resolve('dismiss')), { resolution: 'dismiss' }, 'none of them succeeded')
   })
 

@@ -415,6 +415,44 @@ await onEachDialect(t, async (t, open) => {
     },
   )
 
+  await t.test(
+    'an end that comes while other events are written is written next, also at the close',
+    async (t) => {
+      const calling = await openTestCalling(await open())
+      const { deps } = calling
+      const clock = new VirtualClock()
+      await calling.publishAgent()
+      const id = await place(calling)
+      const errors = Array.from({ length: 100_000 }, () => unavailable('a test', 'away'))
+      const written: CallEvent['type'][] = []
+      const spool: EventSpool = {
+        ...memorySpool(),
+        async add(events) {
+          if (events.some(({ type }) => type === 'turn') && !written.includes('turn')) {
+            bridge.publish({ callId: id, seq: 3, at: clock.wall(), ...ENDED })
+            closing = bridge.close()
+          }
+          written.push(...events.map(({ type }) => type))
+          return true
+        },
+      }
+      let closing: Promise<void> | null = null
+      const bridge = openCallEventWriter({
+        ...{ ...deps, db: failing(deps.db, errors), clock, log: silentLog },
+        spool,
+      })
+      bridge.publish({ callId: id, seq: 1, at: clock.wall(), type: 'answered' })
+      bridge.publish(turnEvent(id, 2, clock.wall(), 'agent', 'a line'))
+      await until(async () => {
+        await clock.advanceAsync(500, 500)
+        return closing !== null
+      })
+      await closing
+      t.same(written, ['answered', 'turn', 'ended'])
+      await calling.close()
+    },
+  )
+
   await t.test('a call that no process has any more ends at its own last event', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, control, folder } = calling

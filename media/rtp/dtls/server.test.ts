@@ -442,6 +442,44 @@ t.test('hellos without a cookie are answered, and change nothing', async (t) => 
   t.equal(rig.end, null)
 })
 
+t.test('a cookie of another association proves nothing', async (t) => {
+  const attacker = new DtlsClient()
+  const own = open({ client: attacker })
+  own.message(attacker.hello())
+  const rig = open()
+  for (const record of attacker.records(attacker.hello({ profiles: [] })))
+    rig.server.receive(record, 'client')
+  t.equal(rig.end, null)
+  rig.connect()
+  t.not(rig.keys, null)
+})
+
+t.test('forged fragments of changing kinds allocate one space for each message', async (t) => {
+  const reassembly = new HandshakeReassembly()
+  const alloc = Buffer.alloc
+  let allocated = 0
+  Buffer.alloc = ((size: number, ...more: []) => {
+    allocated += size
+    return alloc(size, ...more)
+  }) as typeof alloc
+  t.teardown(() => {
+    Buffer.alloc = alloc
+  })
+  const forged = Array.from({ length: 1_000 }, (_, i) => {
+    const header = Buffer.concat([
+      uint(11 + (i % 2), 1),
+      uint(1 + (i % 8_192), 3),
+      uint(0, 2),
+      uint(0, 3),
+      uint(1, 3),
+    ])
+    return Buffer.concat([header, uint(0, 1)])
+  })
+  allocated = 0
+  for (const fragment of forged) reassembly.add(fragment, 0)
+  t.ok(allocated > 0 && allocated <= 16_384, `${allocated} bytes`)
+})
+
 /** Messages that a third party can send under the client's address without seeing the server's. */
 const FORGERIES: Readonly<Record<string, () => readonly (readonly [type: number, body: Buffer])[]>> = {
   'messages without content': () => [2, 11, 16, 15, 20].map((type) => [type, Buffer.alloc(0)] as const),
