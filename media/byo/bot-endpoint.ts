@@ -97,6 +97,7 @@ export class BotEndpoint implements Endpoint {
   /** Reason of the end, as the bot is informed of it. */
   #reason: StopReason | null = null
   #transfers = 0
+  #isTransferring = false
   /** Id of the latest warm transfer. The bot hears no party until the telephone is answered; then it hears the person. */
   #warmId: string | null = null
   #callerPaused = false
@@ -141,6 +142,11 @@ export class BotEndpoint implements Endpoint {
   /** The token by which a bot that was lost can go on with the call; null when it cannot. */
   get resumeToken(): string | null {
     return this.#resumeToken
+  }
+
+  /** True from a request of the bot for a transfer to its outcome. Another connection could not go on with it. */
+  get isTransferring(): boolean {
+    return this.#isTransferring
   }
 
   /** Connects to the bot. Resolves to false when it cannot be reached, which has been reported as an event. */
@@ -222,6 +228,7 @@ export class BotEndpoint implements Endpoint {
     if (this.#transfers === 0 || this.#isOver()) return
     this.#send(this.#wireFormat.transfer(update))
     const { id, status, mode } = update
+    this.#isTransferring = status === 'accepted' || status === 'ringing' || status === 'answered'
     if (status === 'completed') this.#sayGoodbye('transferred')
     if (status === 'rejected') {
       if (id === this.#warmId) this.#callerPaused = false
@@ -307,6 +314,7 @@ export class BotEndpoint implements Endpoint {
           return
         }
         if (!this.#callerPaused) this.#warmId = command.request.handoff === 'warm' ? command.request.id : null
+        this.#isTransferring = true
         this.#options.emit({ type: 'transfer_requested', request: command.request })
         return
       case 'transfer_decision':

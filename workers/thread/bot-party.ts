@@ -162,7 +162,8 @@ export class BotParty implements HostedParty, Endpoint {
     // While a person has the caller, neither is needed.
     if (this.#away || this.#lost === null || this.#context.isClosed()) return
     const token = this.#bot.resumeToken
-    if (token !== null && this.#resumptions < MAX_RESUMPTIONS) this.#resume(token, this.#lost)
+    const mayResume = this.#resumptions < MAX_RESUMPTIONS && !this.#bot.isTransferring
+    if (token !== null && mayResume) this.#resume(token, this.#lost)
     else if (this.#fallback !== null) this.#takeOver()
     else this.#context.emit(this.#lost)
   }

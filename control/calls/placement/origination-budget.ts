@@ -136,6 +136,14 @@ async function spending(db: Db | Trx, number: NumberRow, now: number): Promise<S
     .where('calls.routingMode', '=', 'byo_sip')
     .where('calls.createdAt', '>=', midnight - LONGEST_CALL_MS)
     .where((eb) => eb.or([eb('calls.endedAt', 'is', null), eb('calls.endedAt', '>=', midnight)]))
+    // A refused call without a fee costs nothing. A telephone system that repeats its calls leaves many of them.
+    .where((eb) =>
+      eb.or([
+        eb('calls.endedAt', 'is', null),
+        eb('calls.billedPaise', '>', 0),
+        eb('calls.complianceRunId', 'is not', null),
+      ]),
+    )
     .execute()
   return rows.map(({ billedPaise, ratePaisePerMinute, answeredAt, endedAt, amountPaise }) => {
     const feePaise = -(amountPaise ?? 0)

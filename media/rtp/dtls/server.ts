@@ -122,6 +122,8 @@ export class DtlsServer {
   /** Messages of the transcript up to the server's first flight. */
   #greeted = 0
   #doubts = 0
+  /** True if a hello of this datagram got a cookie. One reply to a datagram is enough. */
+  #repliedToHello = false
   /** Fails the handshake after a message that cannot be right. */
   #doubt: Timer | null = null
   #clientRandom: Buffer = Buffer.alloc(0)
@@ -154,6 +156,7 @@ export class DtlsServer {
       this.#peer = from
       this.#allowance += datagram.length
     }
+    this.#repliedToHello = false
     const records = splitRecords(datagram)
     if (records.length === 0) this.dropped++
     try {
@@ -289,6 +292,9 @@ export class DtlsServer {
         return
       case 'verify':
         this.#takeVerify(body)
+        // Only the client can sign, so it has the whole time again.
+        this.#doubt?.cancel()
+        this.#doubt = null
         this.#transcript.push(hashed)
         this.#expected = 'finished'
         return
@@ -313,6 +319,11 @@ export class DtlsServer {
     this.#sendMessage = sequence
     const cookie = this.#cookieOf(given)
     if (given.cookie.length !== cookie.length || !timingSafeEqual(given.cookie, cookie)) {
+      if (this.#repliedToHello) {
+        this.dropped++
+        return
+      }
+      this.#repliedToHello = true
       const request = Buffer.concat([uint(DTLS_1_0, 2), vector(1, cookie)])
       const content = handshakeBytes(HANDSHAKE.helloVerifyRequest, sequence, request)
       this.#sendDatagram(this.#record(CONTENT.handshake, 0, content))
