@@ -4,11 +4,11 @@
  */
 export const SLOW_TESTS = {
   'control/wallet/call-survival.long': 595,
-  'control/e2e/dashboard/screens.long': 586,
   'control/e2e/lifecycle/database-faults.long': 500,
   'control/webhooks/delivery-survival.long': 455,
   'control/openapi/contract-fuzz.long': 368,
   'control/e2e/dashboard/browser-calls.long': 294,
+  'control/e2e/dashboard/screens.long': 285,
   'control/e2e/lifecycle/fuzz.long': 263,
   'workers/pool/soak.long': 211,
   'control/e2e/outbound/conversations.long': 202,
